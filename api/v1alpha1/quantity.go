@@ -1,0 +1,204 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/invopop/jsonschema"
+
+	"plimsoll.dev/plimsoll/internal/measure"
+)
+
+// Name is a name as Kubernetes has them for namespaces (RFC 1123 labels).
+type Name string
+
+// Bytes is a size with its unit: 4B, 10kB (10,000 bytes) or 10KiB (10,240 bytes).
+type Bytes int64
+
+// Duration is a length of time with its unit, as in Go: 1s, 500ms, 1m30s.
+type Duration time.Duration
+
+// Rate is a number of operations per second, written 50/s, 3000/m or 10/h.
+type Rate float64
+
+// Bound is the bound of an objective in base units (seconds, bytes, operations per second, or a
+// fraction), written with its unit: 1s, 4GiB, 50/s, 99%, or a bare number for a count.
+type Bound struct {
+	Value float64
+	Unit  measure.Unit
+	Text  string
+}
+
+// Flags are a component's command-line flags without their dashes; null removes plimsoll's own.
+type Flags map[string]any
+
+const (
+	namePattern     = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
+	bytesPattern    = `^[0-9]+(\.[0-9]+)?(B|kB|KiB|MB|MiB|GB|GiB)$`
+	durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
+	ratePattern     = `^[0-9]+(\.[0-9]+)?/(s|m|h)$`
+	boundPattern    = `^[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|B|kB|KiB|MB|MiB|GB|GiB|%|/s|/m|/h)?$`
+)
+
+func byteUnits() map[string]float64 {
+	return map[string]float64{"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+}
+
+func rateUnits() map[string]float64 {
+	return map[string]float64{"/s": 1, "/m": 1.0 / 60, "/h": 1.0 / 3600}
+}
+
+// Units are the units that a quantity of the given schema type may have.
+func Units(schemaType string) []string {
+	bytes, rates, durations := keys(byteUnits()), keys(rateUnits()), []string{"ns", "us", "ms", "s", "m", "h"}
+	switch schemaType {
+	case "Bytes":
+		return bytes
+	case "Rate":
+		return rates
+	case "Duration":
+		return durations
+	case "Bound":
+		return slices.Concat(durations, bytes, rates, []string{"%"})
+	}
+	return nil
+}
+
+func splitUnit(s string) (float64, string, error) {
+	end := strings.IndexFunc(s, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
+	if end < 0 {
+		end = len(s)
+	}
+	n, err := strconv.ParseFloat(s[:end], 64)
+	return n, s[end:], err
+}
+
+// ParseBytes reads a size such as 10KiB.
+func ParseBytes(s string) (Bytes, error) {
+	n, unit, err := splitUnit(s)
+	factor, ok := byteUnits()[unit]
+	if err != nil || !ok || n*factor > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q is not a size: write a number with B, kB, KiB, MB, MiB, GB or GiB, such as 10KiB", s)
+	}
+	return Bytes(n * factor), nil
+}
+
+// ParseRate reads a rate such as 50/s.
+func ParseRate(s string) (Rate, error) {
+	n, unit, err := splitUnit(s)
+	factor, ok := rateUnits()[unit]
+	if err != nil || !ok || n <= 0 {
+		return 0, fmt.Errorf("%q is not a rate: write a positive number per s, m or h, such as 50/s", s)
+	}
+	return Rate(n * factor), nil
+}
+
+// ParseDuration reads a duration such as 1m30s.
+func ParseDuration(s string) (Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a duration: write a number with ns, us, ms, s, m or h, such as 500ms or 1m30s", s)
+	}
+	return Duration(d), nil
+}
+
+// ParseBound reads a bound such as 1s, 4GiB, 50/s, 99% or 0.
+func ParseBound(s string) (Bound, error) {
+	n, unit, err := splitUnit(s)
+	if err != nil {
+		return Bound{}, fmt.Errorf("%q is not a bound: write a number with a unit, such as 1s, 4GiB, 50/s or 99%%", s)
+	}
+	if factor, ok := byteUnits()[unit]; ok {
+		return Bound{n * factor, measure.Bytes, s}, nil
+	}
+	if factor, ok := rateUnits()[unit]; ok {
+		return Bound{n * factor, measure.PerSecond, s}, nil
+	}
+	switch unit {
+	case "":
+		return Bound{n, measure.Count, s}, nil
+	case "%":
+		return Bound{n / 100, measure.Fraction, s}, nil
+	}
+	d, err := ParseDuration(s)
+	if err != nil {
+		return Bound{}, fmt.Errorf("%q is not a bound: write a number with a unit, such as 1s, 4GiB, 50/s or 99%%", s)
+	}
+	return Bound{time.Duration(d).Seconds(), measure.Seconds, s}, nil
+}
+
+func (b *Bytes) UnmarshalText(text []byte) (err error) { *b, err = ParseBytes(string(text)); return }
+func (d *Duration) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDuration(string(text))
+	return
+}
+func (r *Rate) UnmarshalText(text []byte) (err error)  { *r, err = ParseRate(string(text)); return }
+func (b *Bound) UnmarshalText(text []byte) (err error) { *b, err = ParseBound(string(text)); return }
+
+func (b Bytes) MarshalText() ([]byte, error)    { return []byte(b.String()), nil }
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (r Rate) MarshalText() ([]byte, error)     { return []byte(r.String()), nil }
+func (b Bound) MarshalText() ([]byte, error)    { return []byte(b.Text), nil }
+
+// String gives the size in the largest unit that divides it.
+func (b Bytes) String() string {
+	for _, unit := range []string{"GiB", "MiB", "KiB", "GB", "MB", "kB"} {
+		if f := int64(byteUnits()[unit]); b != 0 && int64(b)%f == 0 {
+			return fmt.Sprintf("%d%s", int64(b)/f, unit)
+		}
+	}
+	return fmt.Sprintf("%dB", int64(b))
+}
+
+// String gives the rate per second.
+func (r Rate) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 64) + "/s" }
+
+// JSONSchema describes how a name is written.
+func (Name) JSONSchema() *jsonschema.Schema {
+	return text(namePattern, "a name: up to 63 lower-case letters, digits and dashes")
+}
+
+// JSONSchema describes how a size is written.
+func (Bytes) JSONSchema() *jsonschema.Schema { return text(bytesPattern, "a size, such as 10KiB") }
+
+// JSONSchema describes how a duration is written.
+func (Duration) JSONSchema() *jsonschema.Schema {
+	return text(durationPattern, "a duration, such as 500ms or 1m30s")
+}
+
+// JSONSchema describes how a rate is written.
+func (Rate) JSONSchema() *jsonschema.Schema { return text(ratePattern, "a rate, such as 50/s") }
+
+// JSONSchema describes how a bound is written.
+func (Bound) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Title: "a bound with its unit, such as 1s, 4GiB, 50/s or 99%",
+		AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: boundPattern}, {Type: "number"}},
+	}
+}
+
+// JSONSchema describes flags: scalars, or null to remove.
+func (Flags) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: "object",
+		AdditionalProperties: &jsonschema.Schema{
+			Title: "a flag's value, or null to remove the flag",
+			AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}, {Type: "null"}},
+		},
+	}
+}
+
+// JSONSchema lists the resources.
+func (Resource) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{string(ConfigMaps), string(Secrets)}}
+}
+
+// text is the schema of a string with a pattern; its title is what an error
+// message says was expected.
+func text(pattern, title string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: pattern, Title: title}
+}

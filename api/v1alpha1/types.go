@@ -1,0 +1,277 @@
+// Package v1alpha1 defines the scenario document: what a user writes, what
+// `plimsoll plan` explains and what `plimsoll run` executes.
+//
+// The JSON schema in scenario.schema.json is generated from these types and
+// their comments (go generate ./api/...); it is what documents are checked
+// against, so a comment here is also what an editor shows and what an error
+// message can lean on.
+package v1alpha1
+
+//go:generate go run ./schemagen
+
+// APIVersion and Kind identify a scenario document.
+const (
+	APIVersion = "plimsoll.dev/v1alpha1"
+	Kind       = "Scenario"
+)
+
+// Scenario is one experiment: a target, its preparation, the load, and the
+// bounds that the load must keep.
+type Scenario struct {
+	// The version of this document's form.
+	APIVersion string `json:"apiVersion" jsonschema:"enum=plimsoll.dev/v1alpha1"`
+	// Always Scenario.
+	Kind string `json:"kind" jsonschema:"enum=Scenario"`
+	// Names the scenario.
+	Metadata Metadata `json:"metadata"`
+	// What is run.
+	Spec Spec `json:"spec"`
+}
+
+// Metadata names a scenario.
+type Metadata struct {
+	// Short name of the scenario.
+	Name Name `json:"name"`
+	// One line for people.
+	Title string `json:"title,omitempty"`
+	// The question that the scenario answers, and what to look at.
+	Description string `json:"description,omitempty"`
+}
+
+// Spec says what is run against which target.
+type Spec struct {
+	// The system under test.
+	Target Target `json:"target"`
+	// Named values; ${name} elsewhere in the document stands for the whole value. --set name=value replaces one.
+	Parameters map[string]any `json:"parameters,omitempty"`
+	// How often the scenario is run, each time on a fresh target. Default 1.
+	Repetitions int `json:"repetitions,omitempty" jsonschema:"minimum=1,maximum=1000,default=1"`
+	// Seed of every random choice. Default 1.
+	Seed uint64 `json:"seed,omitempty" jsonschema:"default=1"`
+	// What exists before the first step; not measured.
+	Prepare []Preparation `json:"prepare,omitempty"`
+	// What is done, one step after the other.
+	Steps []Step `json:"steps" jsonschema:"minItems=1"`
+	// Bounds that the run must keep; a missed one gives exit code 3.
+	Objectives []Objective `json:"objectives,omitempty"`
+}
+
+// Target is the system under test; exactly one kind of it.
+type Target struct {
+	// A target that plimsoll starts on this machine for the run and stops after it.
+	Local *LocalTarget `json:"local,omitempty"`
+}
+
+// LocalTarget is a control plane of real components, each a child process.
+type LocalTarget struct {
+	// Where objects are stored. Default: one etcd member.
+	Datastore Datastore `json:"datastore,omitempty"`
+	// The API server.
+	KubeAPIServer KubeAPIServer `json:"kubeAPIServer,omitempty"`
+}
+
+// Datastore is where the API server stores objects; exactly one kind of it.
+type Datastore struct {
+	// etcd, with TLS, and with fsync on.
+	Etcd *Etcd `json:"etcd,omitempty"`
+}
+
+// Etcd is an etcd cluster on this machine.
+type Etcd struct {
+	// Number of members. Default 1.
+	Members int `json:"members,omitempty" jsonschema:"enum=1,enum=3,default=1"`
+	// Folder under which each member gets a data directory of its own for the run, removed after it. Default: in the run directory.
+	DataDir string `json:"dataDir,omitempty"`
+	// Client port of the first member; the others and all peers get free ports. Default: a free one.
+	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	// Flags of every member, laid over plimsoll's own; null removes one.
+	Flags Flags `json:"flags,omitempty"`
+}
+
+// KubeAPIServer is one kube-apiserver.
+type KubeAPIServer struct {
+	// Port that it serves on. Default: a free one.
+	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	// Flags laid over plimsoll's own; null removes one.
+	Flags Flags `json:"flags,omitempty"`
+}
+
+// Preparation is one thing made before the first step; exactly one kind of it.
+type Preparation struct {
+	// Makes many alike objects.
+	Fill *Fill `json:"fill,omitempty"`
+}
+
+// Fill makes objects named plimsoll-000000, plimsoll-000001, … in one
+// namespace, which is made too.
+type Fill struct {
+	// Resource of the objects.
+	Resource Resource `json:"resource"`
+	// Namespace of the objects.
+	Namespace Name `json:"namespace"`
+	// Number of objects.
+	Count int `json:"count" jsonschema:"minimum=1"`
+	// Bytes of payload in each object, before base64. Default 4B.
+	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+	// How many requests are under way at once. Default 16.
+	Clients int `json:"clients,omitempty" jsonschema:"minimum=1,default=16"`
+}
+
+// Resource is a built-in resource with a payload.
+type Resource string
+
+// The resources that objects can be made of.
+const (
+	ConfigMaps Resource = "configmaps"
+	Secrets    Resource = "secrets"
+)
+
+// Step is a set of phases that run in parallel.
+type Step struct {
+	// Name, unique in the scenario.
+	Name Name `json:"name"`
+	// False for a warm-up: recorded and labelled, but in no estimate or objective. Default true.
+	Measured *bool `json:"measured,omitempty" jsonschema:"default=true"`
+	// What runs in parallel.
+	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
+}
+
+// Phase is one population of clients and what they do.
+type Phase struct {
+	// Name, unique in the scenario.
+	Name Name `json:"name"`
+	// True for load that runs as long as the other phases of its step.
+	Background bool `json:"background,omitempty"`
+	// When operations start, and how many clients there are.
+	Load Load `json:"load"`
+	// Connections that the clients share, dealt out in turn. Default: one per client.
+	Connections int `json:"connections,omitempty" jsonschema:"minimum=1"`
+	// After this long a request counts as timed out. Default 60s.
+	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
+	// Operations on the Kubernetes API.
+	Kube *KubeWorkload `json:"kube,omitempty"`
+}
+
+// Load is a closed or an open loop; exactly one of them.
+type Load struct {
+	// A client's next operation starts after its last has finished: measures capacity, and service time.
+	Closed *ClosedLoad `json:"closed,omitempty"`
+	// Operations start when the arrival process says: measures response time.
+	Open *OpenLoad `json:"open,omitempty"`
+}
+
+// ClosedLoad is a closed loop, bounded by iterations, by a duration, or (in a
+// background phase) by the other phases of its step.
+type ClosedLoad struct {
+	// Number of clients.
+	Clients int `json:"clients" jsonschema:"minimum=1"`
+	// Operations of all clients together.
+	Iterations int `json:"iterations,omitempty" jsonschema:"minimum=1"`
+	// Operations of each client.
+	IterationsPerClient int `json:"iterationsPerClient,omitempty" jsonschema:"minimum=1"`
+	// Operations start until this much time has passed.
+	Duration Duration `json:"duration,omitempty"`
+	// Pause of a client between two operations.
+	Think Duration `json:"think,omitempty"`
+}
+
+// OpenLoad is an open loop.
+type OpenLoad struct {
+	// Operations per unit of time, such as 50/s or 3000/m.
+	Rate Rate `json:"rate"`
+	// Arrival process: poisson (independent users) or constant (reproducible). Default poisson.
+	Arrivals Arrivals `json:"arrivals,omitempty" jsonschema:"enum=poisson,enum=constant,default=poisson"`
+	// How long operations arrive. Not in background phases, which end with their step.
+	Duration Duration `json:"duration,omitempty"`
+	// Most operations under way at once. Default 100.
+	Clients int `json:"clients,omitempty" jsonschema:"minimum=1,default=100"`
+	// Most operations waiting for a client; one more is dropped, and counted. Default 10000.
+	Backlog int `json:"backlog,omitempty" jsonschema:"minimum=1,default=10000"`
+}
+
+// Arrivals names an arrival process.
+type Arrivals string
+
+// The arrival processes.
+const (
+	Poisson  Arrivals = "poisson"
+	Constant Arrivals = "constant"
+)
+
+// KubeWorkload is one kind of operation on the Kubernetes API; exactly one.
+type KubeWorkload struct {
+	// Creates objects under new names.
+	Create *KubeCreate `json:"create,omitempty"`
+	// Reads single objects that a fill made, chosen at random.
+	Get *KubeGet `json:"get,omitempty"`
+	// Lists a whole collection, page by page; each page and each whole walk is an operation.
+	List *KubeList `json:"list,omitempty"`
+	// Deletes objects that a fill made, each once; ends when none is left.
+	Delete *KubeDelete `json:"delete,omitempty"`
+	// Creates an object, waits, and deletes it; create, delete and the whole cycle are operations.
+	Churn *KubeChurn `json:"churn,omitempty"`
+}
+
+// KubeCreate creates objects.
+type KubeCreate struct {
+	// Resource of the objects.
+	Resource Resource `json:"resource"`
+	// Namespace of the objects.
+	Namespace Name `json:"namespace"`
+	// Bytes of payload in each object, before base64. Default 4B.
+	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+}
+
+// KubeGet reads single objects.
+type KubeGet struct {
+	// Resource of the objects.
+	Resource Resource `json:"resource"`
+	// Namespace of the objects.
+	Namespace Name `json:"namespace"`
+	// How many objects the fill made.
+	Count int `json:"count" jsonschema:"minimum=1"`
+}
+
+// KubeList lists a collection.
+type KubeList struct {
+	// Resource of the objects.
+	Resource Resource `json:"resource"`
+	// Namespace to list; all namespaces when empty.
+	Namespace Name `json:"namespace,omitempty"`
+	// Most objects in one answer (limit), with continue followed to the end; 0 asks for everything at once.
+	PageSize int `json:"pageSize,omitempty" jsonschema:"minimum=0"`
+}
+
+// KubeDelete deletes objects.
+type KubeDelete struct {
+	// Resource of the objects.
+	Resource Resource `json:"resource"`
+	// Namespace of the objects.
+	Namespace Name `json:"namespace"`
+	// How many objects the fill made.
+	Count int `json:"count" jsonschema:"minimum=1"`
+}
+
+// KubeChurn creates and deletes objects, one at a time per client.
+type KubeChurn struct {
+	// Resource of the objects.
+	Resource Resource `json:"resource"`
+	// Namespace of the objects.
+	Namespace Name `json:"namespace"`
+	// Bytes of payload in each object, before base64. Default 4B.
+	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+	// How long an object lives between its creation and its deletion.
+	Wait Duration `json:"wait,omitempty"`
+}
+
+// Objective is a declared bound on a measure.
+type Objective struct {
+	// What it means, for people. Default: the measure and its bound.
+	Name string `json:"name,omitempty"`
+	// The measure, such as p99(gets.get.response) or success(walks).
+	Measure string `json:"measure"`
+	// Upper bound, with its unit, such as 1s, 4GiB or 50/s.
+	Max *Bound `json:"max,omitempty"`
+	// Lower bound, with its unit, such as 99% or 50/s.
+	Min *Bound `json:"min,omitempty"`
+}

@@ -1,0 +1,296 @@
+// Package plan turns a scenario document into what would happen: runs in
+// order, and rough sizes. It is pure: it starts nothing and touches no file.
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+// Problem is a fault at a place of a document.
+type Problem struct {
+	Line, Column int // from 1; 0 where the fault has no place
+	Path         string
+	Message      string
+}
+
+// Problems are all the faults of a document.
+type Problems struct {
+	Name string // of the document
+	List []Problem
+}
+
+func (p *Problems) Error() string {
+	var b strings.Builder
+	for i, problem := range p.List {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p.Name)
+		if problem.Line > 0 {
+			fmt.Fprintf(&b, ":%d:%d", problem.Line, problem.Column)
+		}
+		b.WriteString(": ")
+		if problem.Path != "" {
+			b.WriteString(problem.Path + ": ")
+		}
+		b.WriteString(problem.Message)
+	}
+	return b.String()
+}
+
+// document is a scenario on its way from text to types. Places are kept by
+// path, so that every later fault can be shown where it was written.
+type document struct {
+	name   string
+	tree   any
+	places map[string]place
+	faults []Problem
+}
+
+type place struct{ line, column int }
+
+// Load reads a scenario document, with parameters replaced by those in set.
+// Its error, if the document has faults, is *Problems with all of them.
+func Load(name string, source []byte, set map[string]string) (*v1.Scenario, error) {
+	d := &document{name: name, places: map[string]place{}}
+	if err := d.parse(source); err != nil {
+		return nil, err
+	}
+	d.bind(set)
+	d.checkSchema()
+	if len(d.faults) > 0 {
+		return nil, d.problems()
+	}
+	scenario := &v1.Scenario{}
+	if err := d.decode(scenario); err != nil {
+		return nil, err
+	}
+	scenario.Default()
+	for _, fault := range scenario.Validate() {
+		d.fault(strings.Split(fault.Path, "."), "%s", fault.Message)
+	}
+	if len(d.faults) > 0 {
+		return nil, d.problems()
+	}
+	return scenario, nil
+}
+
+func (d *document) parse(source []byte) error {
+	file, err := parser.ParseBytes(source, 0)
+	if err != nil {
+		return d.syntax(err, source)
+	}
+	docs := slices.DeleteFunc(file.Docs, func(doc *ast.DocumentNode) bool { return doc.Body == nil })
+	switch {
+	case len(docs) == 0:
+		d.fault(nil, "the document is empty")
+		return d.problems()
+	case len(docs) > 1:
+		d.fault(nil, "holds %d documents: write one scenario per file", len(docs))
+		return d.problems()
+	}
+	d.locate(docs[0].Body, nil)
+	if err := yaml.NodeToValue(docs[0].Body, &d.tree); err != nil {
+		return d.syntax(err, source)
+	}
+	return nil
+}
+
+// syntax turns the YAML library's error into ours.
+func (d *document) syntax(err error, source []byte) error {
+	problem := Problem{Message: err.Error()}
+	var located yaml.Error
+	if errors.As(err, &located) {
+		problem.Message = located.GetMessage()
+		if token := located.GetToken(); token != nil {
+			problem.Line, problem.Column = token.Position.Line, token.Position.Column
+		}
+	}
+	if lines := strings.Split(string(source), "\n"); problem.Line > 0 && problem.Line <= len(lines) &&
+		regexp.MustCompile(`[^"']\$\{`).MatchString(lines[problem.Line-1]) {
+		problem.Message += `; write "${name}" in quotes within { } and [ ]`
+	}
+	return &Problems{Name: d.name, List: []Problem{problem}}
+}
+
+// locate keeps where every value stands: a key's own place for what is in a
+// mapping, the value's for what is in a sequence.
+func (d *document) locate(node ast.Node, path []string) {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		for _, value := range n.Values {
+			d.locateValue(value, path)
+		}
+	case *ast.MappingValueNode:
+		d.locateValue(n, path)
+	case *ast.SequenceNode:
+		for i, value := range n.Values {
+			at := append(slices.Clone(path), strconv.Itoa(i))
+			d.note(at, value)
+			d.locate(value, at)
+		}
+	case *ast.AnchorNode:
+		d.locate(n.Value, path)
+	case *ast.TagNode:
+		d.locate(n.Value, path)
+	}
+}
+
+func (d *document) locateValue(value *ast.MappingValueNode, path []string) {
+	at := append(slices.Clone(path), strings.Trim(value.Key.GetToken().Value, `"'`))
+	d.note(at, value.Key)
+	d.locate(value.Value, at)
+}
+
+func (d *document) note(path []string, node ast.Node) {
+	if token := node.GetToken(); token != nil {
+		d.places[strings.Join(path, ".")] = place{token.Position.Line, token.Position.Column}
+	}
+}
+
+// fault adds a problem at the place of the path, or of the nearest thing around
+// it. What was already found faulty is left at that: an unknown parameter is
+// not also a wrong type.
+func (d *document) fault(path []string, format string, args ...any) {
+	problem := Problem{Path: pretty(path), Message: fmt.Sprintf(format, args...)}
+	if slices.ContainsFunc(d.faults, func(known Problem) bool { return known.Path != "" && known.Path == problem.Path }) {
+		return
+	}
+	for i := len(path); i >= 0; i-- {
+		if at, ok := d.places[strings.Join(path[:i], ".")]; ok {
+			problem.Line, problem.Column = at.line, at.column
+			break
+		}
+	}
+	d.faults = append(d.faults, problem)
+}
+
+func (d *document) problems() error {
+	slices.SortStableFunc(d.faults, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return &Problems{Name: d.name, List: slices.Compact(d.faults)}
+}
+
+// pretty writes a path as people do: spec.steps[0].name.
+func pretty(path []string) string {
+	var b strings.Builder
+	for _, part := range path {
+		if _, err := strconv.Atoi(part); err == nil {
+			b.WriteString("[" + part + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// bind replaces ${name} by the value of the parameter.
+func (d *document) bind(set map[string]string) {
+	parameters := d.parameters()
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if _, ok := parameters[name]; !ok {
+			d.fault([]string{"spec", "parameters"}, "--set %s: the scenario has no parameter %q%s", name, name,
+				v1.NearMiss(name, slices.Sorted(maps.Keys(parameters))))
+			continue
+		}
+		var value any
+		if err := yaml.Unmarshal([]byte(set[name]), &value); err != nil {
+			value = set[name]
+		}
+		parameters[name] = value
+	}
+	for name, value := range parameters {
+		switch value.(type) {
+		case map[string]any, []any:
+			d.fault([]string{"spec", "parameters", name}, "must be a single value")
+		}
+	}
+	used := map[string]bool{}
+	d.tree = d.replace(d.tree, nil, parameters, used)
+	for name := range parameters {
+		if !used[name] {
+			d.fault([]string{"spec", "parameters", name}, "is not used: write ${%s} where its value belongs, or remove it", name)
+		}
+	}
+}
+
+// parameters gives the document's own, or none if they are malformed: the schema says so later.
+func (d *document) parameters() map[string]any {
+	if root, ok := d.tree.(map[string]any); ok {
+		if spec, ok := root["spec"].(map[string]any); ok {
+			if parameters, ok := spec["parameters"].(map[string]any); ok {
+				return parameters
+			}
+		}
+	}
+	return map[string]any{}
+}
+
+func (d *document) replace(value any, path []string, parameters map[string]any, used map[string]bool) any {
+	at := func(part string) []string { return append(slices.Clone(path), part) }
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if len(path) == 1 && path[0] == "spec" && key == "parameters" {
+				continue
+			}
+			v[key] = d.replace(inner, at(key), parameters, used)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = d.replace(inner, at(strconv.Itoa(i)), parameters, used)
+		}
+	case string:
+		reference := regexp.MustCompile(`\$\{([^}]*)\}`).FindStringSubmatch(v)
+		if reference == nil {
+			return v
+		}
+		name := reference[1]
+		bound, ok := parameters[name]
+		switch {
+		case !ok:
+			d.fault(path, "%s: the scenario has no parameter %q%s", v, name, v1.NearMiss(name, slices.Sorted(maps.Keys(parameters))))
+			return v
+		case reference[0] != v:
+			d.fault(path, "%q: ${%s} stands for a whole value, not for a part of one", v, name)
+		}
+		used[name] = true
+		return bound
+	}
+	return value
+}
+
+// decode reads the tree, which the schema has passed, into types.
+func (d *document) decode(scenario *v1.Scenario) error {
+	data, err := json.Marshal(d.tree)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.name, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(scenario); err != nil {
+		return fmt.Errorf("%s: %w", d.name, err)
+	}
+	return nil
+}

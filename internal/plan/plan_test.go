@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/scenarios"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := "testdata/" + name
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; -update rewrites it\n%s", path, diff)
+	}
+}
+
+// minimal is a whole scenario; tests change parts of it.
+const minimal = `apiVersion: plimsoll.dev/v1alpha1
+kind: Scenario
+metadata: {name: minimal}
+spec:
+  target: {local: {}}
+  prepare:
+  - fill: {resource: configmaps, namespace: ns, count: 10}
+  steps:
+  - name: read
+    phases:
+    - name: gets
+      load: {closed: {clients: 1, iterations: 1}}
+      kube: {get: {resource: configmaps, namespace: ns, count: 10}}
+`
+
+func TestEveryBuiltInScenarioIsSound(t *testing.T) {
+	names, err := fs.Glob(scenarios.Files, "*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no built-in scenarios: %v", err)
+	}
+	for _, name := range names {
+		source, err := scenarios.Files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Load(name, source, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if string(s.Metadata.Name)+".yaml" != name || s.Metadata.Title == "" || s.Metadata.Description == "" {
+			t.Errorf("%s: is called %q, and needs title and description", name, s.Metadata.Name)
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	s, err := Load("minimal.yaml", []byte(minimal), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phase := s.Spec.Steps[0].Phases[0]
+	if s.Spec.Target.Local.Datastore.Etcd.Members != 1 || s.Spec.Repetitions != 1 || !*s.Spec.Steps[0].Measured ||
+		phase.Connections != 1 || time.Duration(phase.Timeout) != time.Minute || s.Spec.Prepare[0].Fill.Payload != 4 {
+		t.Errorf("defaults are missing: %+v", s.Spec)
+	}
+}
+
+func TestAllFaultsAreFoundAtOnceWithTheirPlaces(t *testing.T) {
+	source, err := os.ReadFile("testdata/faults.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load("faults.yaml", source, nil)
+	var problems *Problems
+	if !errors.As(err, &problems) {
+		t.Fatalf("Load = %v, want problems", err)
+	}
+	golden(t, "faults.golden", err.Error()+"\n")
+}
+
+func TestFaults(t *testing.T) {
+	for name, test := range map[string]struct {
+		old, new string
+		want     []string // in the error
+	}{
+		"an empty document":              {minimal, "", []string{"faults.yaml: the document is empty"}},
+		"two documents":                  {"kind: Scenario", "kind: Scenario\n---\nkind: Scenario", []string{"holds 2 documents"}},
+		"not YAML":                       {"metadata: {name", "metadata: {{name", []string{"faults.yaml:3:"}},
+		"a key twice":                    {"kind: Scenario", "kind: Scenario\nkind: Scenario", []string{"faults.yaml:3:1", "already defined"}},
+		"a list for a mapping":           {"metadata: {name: minimal}", "metadata: [1]", []string{"faults.yaml:3:1", "is of type array, expected a value of type object"}},
+		"a later version":                {"v1alpha1", "v1alpha2", []string{`faults.yaml:1:1: apiVersion: "plimsoll.dev/v1alpha2" is none of plimsoll.dev/v1alpha1`}},
+		"no steps":                       {minimal[strings.Index(minimal, "  steps"):], "  steps: []\n", []string{"spec.steps: is empty: it needs at least 1"}},
+		"steps left out":                 {minimal[strings.Index(minimal, "  steps"):], "", []string{"the field steps is missing"}},
+		"a phase without a workload":     {"      kube: {get: {resource: configmaps, namespace: ns, count: 10}}\n", "", []string{"spec.steps[0].phases[0]: has no workload"}},
+		"a loop without an end":          {"iterations: 1", "think: 1s", []string{"needs one of iterations, iterationsPerClient and duration"}},
+		"two ends":                       {"iterations: 1", "iterations: 1, duration: 1s", []string{"has more than one of"}},
+		"only background":                {"    - name: gets\n", "    - name: gets\n      background: true\n", []string{"every phase is a background phase", "a background phase ends with its step"}},
+		"more connections than clients":  {"    - name: gets\n", "    - name: gets\n      connections: 2\n", []string{"is more than the 1 clients"}},
+		"objects that nobody makes":      {"count: 10}}", "count: 11}}", []string{"is 11, but only 10 configmaps in namespace ns are made"}},
+		"an open loop without an end":    {"{closed: {clients: 1, iterations: 1}}", "{open: {rate: 5/s}}", []string{"needs a duration"}},
+		"a rate of nothing":              {"{closed: {clients: 1, iterations: 1}}", "{open: {rate: 0/s, duration: 1s}}", []string{`"0/s" is not a rate`}},
+		"an objective of no phase":       {"  steps:", "  objectives: [{measure: p99(get.get.service), max: 1s}]\n  steps:", []string{`no phase is called "get"; did you mean "gets"?`}},
+		"an objective of no operation":   {"  steps:", "  objectives: [{measure: p99(gets.list.service), max: 1s}]\n  steps:", []string{`phase gets has no operation "list"; it has get`}},
+		"response time in a closed loop": {"  steps:", "  objectives: [{measure: p99(gets.get.response), max: 1s}]\n  steps:", []string{"only whole operations of an open loop have response times"}},
+		"a bound in the wrong unit":      {"  steps:", "  objectives: [{measure: p99(gets.get.service), max: 1MiB}]\n  steps:", []string{"1MiB is in bytes, but p99(gets.get.service) is in seconds"}},
+		"an objective without a bound":   {"  steps:", "  objectives: [{measure: p99(gets.get.service)}]\n  steps:", []string{"needs a bound: max or min"}},
+		"half a reference":               {"count: 10}\n", "count: '1${n}'}\n", []string{"the scenario has no parameter"}},
+		"a reference without quotes":     {"count: 10}\n", "count: ${n}}\n", []string{"faults.yaml:7:", `write "${name}" in quotes within { }`}},
+		"a namespace with a slash":       {"namespace: ns, count: 10}\n", "namespace: a/b, count: 10}\n", []string{`"a/b" is not a name`}},
+		"a negative count":               {"count: 10}\n", "count: -1}\n", []string{"is -1, but must be at least 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := strings.Replace(minimal, test.old, test.new, 1)
+			if source == minimal {
+				t.Fatal("the test changes nothing")
+			}
+			_, err := Load("faults.yaml", []byte(source), nil)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error lacks %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestParameters(t *testing.T) {
+	source := strings.NewReplacer("spec:\n", "spec:\n  parameters: {objects: 10, load: 1}\n", "count: 10", `count: "${objects}"`,
+		"iterations: 1", `iterations: "${load}"`).Replace(minimal)
+	s, err := Load("p.yaml", []byte(source), map[string]string{"objects": "25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Spec.Prepare[0].Fill.Count; got != 25 {
+		t.Errorf("count = %d, want 25 from --set", got)
+	}
+	for set, want := range map[string]string{
+		"object=5":      `--set object: the scenario has no parameter "object"; did you mean "objects"?`,
+		"objects=a lot": "is of type string, expected a value of type integer",
+		"load=[1, 2]":   "must be a single value",
+	} {
+		name, value, _ := strings.Cut(set, "=")
+		if _, err := Load("p.yaml", []byte(source), map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--set %s: error = %v, want %q", set, err, want)
+		}
+	}
+	unused := strings.Replace(source, `"${load}"`, "1", 1)
+	if _, err := Load("p.yaml", []byte(unused), nil); err == nil || !strings.Contains(err.Error(), "spec.parameters.load: is not used") {
+		t.Errorf("unused parameter: error = %v", err)
+	}
+}
+
+func TestPlanOfQuickstart(t *testing.T) {
+	source, err := scenarios.Files.ReadFile("quickstart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load("quickstart.yaml", source, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Spec.Repetitions = 2
+	var out strings.Builder
+	if err := New(s, nil).Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "quickstart.golden", out.String())
+}
+
+func TestTheEstimateCountsWhatTheStepsDo(t *testing.T) {
+	s, err := Load("minimal.yaml", []byte(strings.NewReplacer(
+		"count: 10", "count: 1000", "{get: {resource: configmaps, namespace: ns, count: 1000}}", "",
+		"get: {resource: configmaps, namespace: ns, count: 10}", "list: {resource: configmaps, namespace: ns, pageSize: 100}",
+		"clients: 1, iterations: 1", "clients: 4, iterationsPerClient: 5").Replace(minimal)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := New(s, nil).Estimate
+	if e.Objects != 1000 || e.Requests != 4*5*10 {
+		t.Errorf("estimate = %d objects, %d requests, want 1000 and 200 (20 walks of 10 pages)", e.Objects, e.Requests)
+	}
+	if size := v1.Bytes(e.Bytes); size < 20*1000*300 || size > 20*1000*500 {
+		t.Errorf("estimate = %d bytes for 20 walks over 1000 small objects", e.Bytes)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(minimal))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("spec: {parameters: {a: ${a}}}"))
+	if faults, err := os.ReadFile("testdata/faults.yaml"); err == nil {
+		f.Add(faults)
+	}
+	f.Fuzz(func(t *testing.T, source []byte) {
+		if s, err := Load("fuzz.yaml", source, nil); err == nil {
+			New(s, nil)
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+const schemaURL = "scenario.schema.json"
+
+// checkSchema holds the tree against the schema and words every fault.
+func (d *document) checkSchema() {
+	raw, err := jsonschema.UnmarshalJSON(bytes.NewReader(v1.Schema()))
+	if err != nil {
+		d.fault(nil, "the built-in schema is damaged: %v", err)
+		return
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(schemaURL, raw); err != nil {
+		d.fault(nil, "the built-in schema is damaged: %v", err)
+		return
+	}
+	schema, err := compiler.Compile(schemaURL)
+	if err != nil {
+		d.fault(nil, "the built-in schema is damaged: %v", err)
+		return
+	}
+	var invalid *jsonschema.ValidationError
+	if errors.As(schema.Validate(d.tree), &invalid) {
+		d.explain(invalid, definitions(raw))
+	}
+}
+
+// definition is what an error message needs of a schema type.
+type definition struct {
+	name   string
+	title  string
+	fields []string
+}
+
+// definitions reads the schema's types by their place in it.
+func definitions(raw any) map[string]definition {
+	var schema struct {
+		Defs map[string]struct {
+			Title      string
+			Properties map[string]any
+		} `json:"$defs"`
+	}
+	data, err := json.Marshal(raw)
+	if err != nil || json.Unmarshal(data, &schema) != nil {
+		return nil
+	}
+	found := map[string]definition{}
+	for name, def := range schema.Defs {
+		found["/$defs/"+name] = definition{name, def.Title, slices.Sorted(maps.Keys(def.Properties))}
+	}
+	return found
+}
+
+// explain adds a problem for every leaf of a validation error.
+func (d *document) explain(e *jsonschema.ValidationError, types map[string]definition) {
+	_, pointer, _ := strings.Cut(e.SchemaURL, "#")
+	known := types[pointer]
+	path := e.InstanceLocation
+	field := func(name string) []string { return append(slices.Clone(path), name) }
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			near := v1.NearMiss(name, known.fields)
+			if near == "" {
+				near = "; known here are " + strings.Join(known.fields, ", ")
+			}
+			d.fault(field(name), "unknown field%s", near)
+		}
+	case *kind.Required:
+		for _, name := range k.Missing {
+			d.fault(path, "the field %s is missing", name)
+		}
+	case *kind.Type:
+		expected := "a value of type " + strings.Join(k.Want, " or ")
+		if known.title != "" {
+			expected = known.title
+		}
+		d.fault(path, "is of type %s, expected %s", k.Got, expected)
+	case *kind.Enum:
+		var options []string
+		for _, want := range k.Want {
+			options = append(options, fmt.Sprint(want))
+		}
+		d.fault(path, "%q is none of %s%s", fmt.Sprint(k.Got), strings.Join(options, ", "), v1.NearMiss(fmt.Sprint(k.Got), options))
+	case *kind.Pattern:
+		expected := known.title
+		if expected == "" {
+			expected = "a value that matches " + k.Want
+		}
+		d.fault(path, "%q is not %s%s", k.Got, expected, nearUnit(k.Got, known.name))
+	case *kind.MinProperties:
+		d.fault(path, "needs exactly one of %s", strings.Join(known.fields, ", "))
+	case *kind.MaxProperties:
+		d.fault(path, "has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(known.fields, ", "))
+	case *kind.MinItems:
+		d.fault(path, "is empty: it needs at least %d", k.Want)
+	case *kind.Minimum:
+		d.fault(path, "is %s, but must be at least %s", k.Got.RatString(), k.Want.RatString())
+	case *kind.Maximum:
+		d.fault(path, "is %s, but must be at most %s", k.Got.RatString(), k.Want.RatString())
+	case *kind.AnyOf:
+		expected := known.title
+		if expected == "" {
+			expected = "a single value"
+		}
+		d.fault(path, "is not %s", expected)
+	default:
+		if len(e.Causes) == 0 {
+			d.fault(path, "%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+		}
+		for _, cause := range e.Causes {
+			d.explain(cause, types)
+		}
+	}
+}
+
+// nearUnit finds the unit that was meant where only its case or a letter is wrong.
+func nearUnit(got, schemaType string) string {
+	number := strings.TrimRight(got, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/% ")
+	unit := strings.TrimSpace(strings.TrimPrefix(got, number))
+	for _, candidate := range v1.Units(schemaType) {
+		if number != "" && unit != "" && strings.EqualFold(unit, candidate) {
+			return fmt.Sprintf("; did you mean %q?", number+candidate)
+		}
+	}
+	return ""
+}
