@@ -1,0 +1,52 @@
+// Package workload says what a kind of traffic is to the loops that drive it
+// and to the engine that prepares it.
+package workload
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"plimsoll.dev/plimsoll/internal/record"
+)
+
+// Workload is a kind of traffic against one target.
+type Workload interface {
+	// Prepare makes what the operations need. It is not measured.
+	Prepare(ctx context.Context) error
+	// Dial gives the index-th client. Everything random in it comes from random, so that a client
+	// is a function of the seed and its index.
+	Dial(ctx context.Context, index int, random *rand.Rand) (Client, error)
+}
+
+// Client is one logical user. It is used by one goroutine at a time.
+type Client interface {
+	// Next gives the next operation, or false when there is nothing left to do. It does no I/O.
+	Next() (Op, bool)
+	// Close lets go of what the client holds.
+	Close() error
+}
+
+// Op is one measured action.
+type Op struct {
+	// Kind is of low cardinality: create, page, walk, ….
+	Kind string
+	// Do performs the action. Actions that it consists of are timed through the timer.
+	Do func(ctx context.Context, parts Timer) Result
+}
+
+// Timer times parts of an operation.
+type Timer interface {
+	// Part performs and records one part of the operation that is under way.
+	Part(ctx context.Context, kind string, do func(context.Context) Result) Result
+}
+
+// Result is what an operation came to.
+type Result struct {
+	Outcome record.Outcome
+	// Reason of the outcome, one of a few, such as http-500 or reset; empty when all is well.
+	Reason string
+	// Bytes of bodies received and sent.
+	Bytes int64
+	// Items received, in lists.
+	Items int64
+}
