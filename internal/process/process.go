@@ -1,0 +1,242 @@
+// Package process supervises one child process: it starts it, waits until it
+// is ready, notices its exit at once and says why, and stops it with all that
+// it started. A child never outlives plimsoll, not even a plimsoll that is
+// killed with SIGKILL.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	defaultReadyTimeout = 30 * time.Second
+	defaultGrace        = 10 * time.Second
+	readyInterval       = 25 * time.Millisecond
+	reapTimeout         = 10 * time.Second
+)
+
+// Spec says what to start and when it counts as ready.
+type Spec struct {
+	// Name of the component, for messages.
+	Name string
+	// Path of the binary, and its arguments without the binary's own name.
+	Path string
+	Args []string
+	// Env is the whole environment, as KEY=value; nothing is inherited.
+	Env []string
+	// Dir is the working directory; plimsoll's own when empty.
+	Dir string
+	// LogPath is the file that standard output and standard error are appended to.
+	LogPath string
+	// Ready is asked every 25 ms until it returns nil. It must respect its
+	// context. Nil means ready at once.
+	Ready func(context.Context) error
+	// ReadyTimeout bounds the wait for Ready. Default 30s.
+	ReadyTimeout time.Duration
+	// StopSignal asks the process to end. Default SIGTERM.
+	StopSignal syscall.Signal
+	// Grace is the time between StopSignal and SIGKILL. Default 10s.
+	Grace time.Duration
+}
+
+// Usage is what a process consumed in its life.
+type Usage struct {
+	User, System time.Duration
+	// MaxRSS is the peak resident memory in bytes.
+	MaxRSS int64
+}
+
+// Process is one running or finished child.
+type Process struct {
+	spec     Spec
+	cmd      *exec.Cmd
+	started  time.Time
+	logStart int64
+
+	asked   atomic.Bool
+	peakRSS atomic.Int64
+	exited  chan struct{}
+	err     error // written before exited is closed
+}
+
+// Start starts the process and returns when it is ready. ctx bounds the start
+// only; afterwards the process runs until Stop. When it exits first the error
+// is an *ExitError; after any error nothing of it is left running.
+func Start(ctx context.Context, spec Spec) (*Process, error) {
+	p := &Process{spec: spec.withDefaults(), exited: make(chan struct{})}
+	if err := p.fork(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	if err := p.awaitReady(ctx); err != nil {
+		stopped, cancel := context.WithCancel(ctx)
+		cancel() // a start that failed has no state worth a grace period
+		return nil, errors.Join(err, p.Stop(stopped))
+	}
+	return p, nil
+}
+
+func (s Spec) withDefaults() Spec {
+	if s.ReadyTimeout == 0 {
+		s.ReadyTimeout = defaultReadyTimeout
+	}
+	if s.StopSignal == 0 {
+		s.StopSignal = syscall.SIGTERM
+	}
+	if s.Grace == 0 {
+		s.Grace = defaultGrace
+	}
+	if s.Env == nil {
+		s.Env = []string{} // exec takes nil for "inherit"
+	}
+	return s
+}
+
+// fork starts the child with its log as its output and watches for its exit.
+func (p *Process) fork() error {
+	log, err := os.OpenFile(p.spec.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("open its log: %w", err)
+	}
+	defer log.Close()
+	if info, err := log.Stat(); err == nil {
+		p.logStart = info.Size()
+	}
+
+	// A file, not a pipe: the child must not stall or die with its reader.
+	p.cmd = exec.Command(p.spec.Path, p.spec.Args...)
+	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.spec.Env, p.spec.Dir, log, log
+	p.started = time.Now()
+	done, err := Fork(p.cmd)
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-done
+		if !p.asked.Load() {
+			p.err = p.exitError()
+		}
+		close(p.exited)
+	}()
+	return nil
+}
+
+// awaitReady polls until the process is ready, has exited, or ran out of time.
+func (p *Process) awaitReady(parent context.Context) error {
+	ctx, cancel := context.WithTimeout(parent, p.spec.ReadyTimeout)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.exited:
+			cancel() // ends a probe that is under way
+		case <-ctx.Done():
+		}
+	}()
+	tick := time.NewTicker(readyInterval)
+	defer tick.Stop()
+	for {
+		var probe error
+		if p.spec.Ready != nil {
+			probe = p.spec.Ready(ctx)
+		}
+		select {
+		case <-p.exited:
+			return p.err
+		default:
+		}
+		if probe == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-p.exited:
+			return p.err
+		case <-ctx.Done():
+			if parent.Err() != nil {
+				return fmt.Errorf("start %s: %w", p.spec.Name, context.Cause(parent))
+			}
+			return p.notReady(probe)
+		}
+	}
+}
+
+// PID is the process id, which is also the id of its group.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Name is the component's name.
+func (p *Process) Name() string { return p.spec.Name }
+
+// LogPath is the file that holds the output.
+func (p *Process) LogPath() string { return p.spec.LogPath }
+
+// Exited is closed when the process has ended and has been reaped.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Err is the *ExitError of a process that ended without having been asked to,
+// whatever its exit status; nil while it runs and after Stop.
+func (p *Process) Err() error {
+	select {
+	case <-p.exited:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// Stop asks the process group to end and kills it when its grace period or ctx
+// is over. It returns when the process has been reaped, and is safe to call
+// again, and for a process that has exited by itself.
+func (p *Process) Stop(ctx context.Context) error {
+	select {
+	case <-p.exited:
+		return nil
+	default:
+	}
+	p.asked.Store(true)
+	p.peakRSS.Store(peakRSS(p.PID()))
+	signalGroup(p.PID(), p.spec.StopSignal)
+
+	grace := time.NewTimer(p.spec.Grace)
+	defer grace.Stop()
+	select {
+	case <-p.exited:
+		return nil
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	signalGroup(p.PID(), syscall.SIGKILL)
+
+	reap := time.NewTimer(reapTimeout)
+	defer reap.Stop()
+	select {
+	case <-p.exited:
+		return nil
+	case <-reap.C:
+		return fmt.Errorf("stop %s: process %d is still there %s after SIGKILL, probably waiting for its disk",
+			p.spec.Name, p.PID(), reapTimeout)
+	}
+}
+
+// Usage is what the process consumed; false while it runs.
+func (p *Process) Usage() (Usage, bool) {
+	select {
+	case <-p.exited:
+	default:
+		return Usage{}, false
+	}
+	state := p.cmd.ProcessState
+	u := Usage{User: state.UserTime(), System: state.SystemTime(), MaxRSS: p.peakRSS.Load()}
+	if r, ok := state.SysUsage().(*syscall.Rusage); ok && u.MaxRSS == 0 {
+		// Too high for a child smaller than plimsoll: a forked process inherits
+		// the peak of the one it was forked from. Only used when the process
+		// ended unasked, so that its own peak could not be read before.
+		u.MaxRSS = r.Maxrss << 10
+	}
+	return u, true
+}

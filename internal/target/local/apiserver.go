@@ -1,0 +1,60 @@
+package local
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	apiserverPart = "kube-apiserver"
+	serviceRange  = "10.96.0.0/16"
+	serviceIP     = "10.96.0.1" // the first of serviceRange, which the service "kubernetes" gets
+)
+
+// buildAPIServer gives the API server as kubeadm would configure it, but on
+// loopback. Auditing is off, priority and fairness is on, by its own defaults.
+func buildAPIServer(p plan) (component, error) {
+	var servers []string
+	for _, port := range p.ports.etcdClients {
+		servers = append(servers, loopback(port))
+	}
+	fs, err := flags{
+		{"bind-address", loopbackIP},
+		{"advertise-address", loopbackIP},
+		{"secure-port", fmt.Sprint(p.ports.apiserver)},
+		{"endpoint-reconciler-type", "none"}, // endpoints must not be on loopback: it would log an error every ten seconds
+		{"etcd-servers", strings.Join(servers, ",")},
+		{"etcd-cafile", p.keys.certFile(etcdCA)},
+		{"etcd-certfile", p.keys.certFile(etcdClient)},
+		{"etcd-keyfile", p.keys.keyFile(etcdClient)},
+		{"storage-media-type", "application/vnd.kubernetes.protobuf"},
+		{"cert-dir", p.keys.dir},
+		{"tls-cert-file", p.keys.certFile(apiserverServer)},
+		{"tls-private-key-file", p.keys.keyFile(apiserverServer)},
+		{"client-ca-file", p.keys.certFile(kubernetesCA)},
+		{"requestheader-client-ca-file", p.keys.certFile(frontProxyCA)},
+		{"requestheader-allowed-names", frontProxyClient},
+		{"requestheader-username-headers", "X-Remote-User"},
+		{"requestheader-group-headers", "X-Remote-Group"},
+		{"requestheader-extra-headers-prefix", "X-Remote-Extra-"},
+		{"proxy-client-cert-file", p.keys.certFile(frontProxyClient)},
+		{"proxy-client-key-file", p.keys.keyFile(frontProxyClient)},
+		{"service-account-issuer", "https://kubernetes.default.svc.cluster.local"},
+		{"service-account-key-file", p.keys.certFile(serviceAccount)},
+		{"service-account-signing-key-file", p.keys.keyFile(serviceAccount)},
+		{"authorization-mode", "Node,RBAC"},
+		{"enable-admission-plugins", "NodeRestriction"},
+		{"service-cluster-ip-range", serviceRange},
+		{"allow-privileged", "true"},
+	}.with(p.spec.KubeAPIServer.Flags)
+	if err != nil {
+		return component{}, fmt.Errorf("kube-apiserver: %w", err)
+	}
+	return component{
+		name: apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: filepath.Join(p.where.logs, apiserverPart+".log"),
+		url: p.ports.apiserverURL(), readyPath: "/readyz", ca: kubernetesCA, observer: adminClient,
+		readyTimeout: time.Minute, grace: 10 * time.Second, layer: apiLayer,
+	}, nil
+}

@@ -1,0 +1,93 @@
+package local
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+const (
+	etcdPart  = "etcd"
+	etcdQuota = 8 << 30 // bytes: the most that etcd's authors support
+
+	// An API server gives up after 20s without etcd. Less than that, so that
+	// etcd is reported and not its consequence.
+	etcdReady = 15 * time.Second
+
+	// Short, since the data is thrown away, and members that stop together
+	// wait in vain for one of them to take over the leadership.
+	etcdGrace = 2 * time.Second
+)
+
+// etcdSpec is the document's etcd with its defaults.
+func etcdSpec(spec v1alpha1.LocalTarget) v1alpha1.Etcd {
+	var e v1alpha1.Etcd
+	if spec.Datastore.Etcd != nil {
+		e = *spec.Datastore.Etcd
+	}
+	e.Members = max(e.Members, 1)
+	return e
+}
+
+// buildEtcd gives a component for each member.
+func buildEtcd(p plan) ([]component, error) {
+	spec := etcdSpec(p.spec)
+	var cluster []string
+	for i := range spec.Members {
+		cluster = append(cluster, memberName(spec, i)+"="+loopback(p.ports.etcdPeers[i]))
+	}
+	var members []component
+	for i := range spec.Members {
+		name := memberName(spec, i)
+		client, peer, metrics := loopback(p.ports.etcdClients[i]), loopback(p.ports.etcdPeers[i]), loopback(p.ports.etcdMetrics[i])
+		data := filepath.Join(p.where.data, name)
+		fs, err := flags{
+			{"name", name},
+			{"data-dir", data},
+			{"listen-client-urls", client},
+			{"advertise-client-urls", client},
+			{"listen-metrics-urls", metrics}, // as kubeadm does: what is observed does not share a port with what is measured
+			{"listen-peer-urls", peer},
+			{"initial-advertise-peer-urls", peer},
+			{"initial-cluster", strings.Join(cluster, ",")},
+			{"initial-cluster-state", "new"},
+			{"initial-cluster-token", "plimsoll"},
+			{"client-cert-auth", "true"},
+			{"trusted-ca-file", p.keys.certFile(etcdCA)},
+			{"cert-file", p.keys.certFile(etcdServer)},
+			{"key-file", p.keys.keyFile(etcdServer)},
+			{"peer-client-cert-auth", "true"},
+			{"peer-trusted-ca-file", p.keys.certFile(etcdCA)},
+			{"peer-cert-file", p.keys.certFile(etcdServer)},
+			{"peer-key-file", p.keys.keyFile(etcdServer)},
+			{"quota-backend-bytes", fmt.Sprint(etcdQuota)},
+		}.with(spec.Flags)
+		if err != nil {
+			return nil, fmt.Errorf("etcd: %w", err)
+		}
+		var after string
+		if i > 0 {
+			// A new member asks its peers whether it is new. One that listens but
+			// is not yet ready to answer makes it wait for two seconds.
+			after = loopback(p.ports.etcdPeers[i-1]) + "/members"
+		}
+		members = append(members, component{
+			after: after,
+			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, log: filepath.Join(p.where.logs, name+".log"),
+			url: metrics, readyPath: "/health", ca: etcdCA, observer: etcdClient,
+			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
+		})
+	}
+	return members, nil
+}
+
+// memberName is plain etcd for a single member, else etcd-1, etcd-2, …
+func memberName(spec v1alpha1.Etcd, i int) string {
+	if spec.Members == 1 {
+		return "etcd"
+	}
+	return fmt.Sprintf("etcd-%d", i+1)
+}

@@ -1,0 +1,255 @@
+// Package local is the target that plimsoll starts on this machine: real
+// components as child processes, described as data and run by one interpreter.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/assets"
+	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/target"
+)
+
+// bootAttempts bounds how often other ports are tried when someone else takes
+// one between its choice and its use.
+const bootAttempts = 4
+
+// Options say what to start, and where.
+type Options struct {
+	// Spec of the target, from the scenario.
+	Spec v1alpha1.LocalTarget
+	// Dir is the working directory for certificates, kubeconfigs and, unless
+	// the spec says otherwise, data. It is made if missing; what is made in it
+	// is removed by Close.
+	Dir string
+	// LogDir gets one file per component, and keeps it.
+	LogDir string
+	// Binaries finds the components' binaries.
+	Binaries Binaries
+}
+
+// Binaries finds the binary of a part; *assets.Finder is the real one.
+type Binaries interface {
+	Find(ctx context.Context, name string) (assets.Binary, error)
+}
+
+// Target is a running control plane.
+type Target struct {
+	keys  *keyring
+	ports ports
+
+	mu         sync.Mutex
+	components []component
+	running    map[string]*process.Process // by component; stays after Close, for Describe
+	clients    map[string]*http.Client     // by certificate
+	failed     chan error
+	made       []string // removed by Close, last first
+	closed     bool
+}
+
+var (
+	_ target.Target     = (*Target)(nil)
+	_ target.KubeAPI    = (*Target)(nil)
+	_ target.Supervised = (*Target)(nil)
+)
+
+// Parts names the binaries that a target of the spec is made of.
+func Parts(v1alpha1.LocalTarget) []string { return []string{etcdPart, apiserverPart} }
+
+// Start starts the target and returns when the API server is ready and the
+// load user may use it. ctx bounds the start only. Binaries are found, and
+// built if need be, before anything is started. A failed start is undone.
+func Start(ctx context.Context, o Options) (*Target, error) {
+	binaries := map[string]assets.Binary{}
+	for _, part := range Parts(o.Spec) {
+		b, err := o.Binaries.Find(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		binaries[part] = b
+	}
+	t := &Target{clients: map[string]*http.Client{}}
+	if err := t.start(ctx, o, binaries); err != nil {
+		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
+	}
+	return t, nil
+}
+
+func (t *Target) start(ctx context.Context, o Options, binaries map[string]assets.Binary) error {
+	where, err := t.makeFolders(o)
+	if err != nil {
+		return err
+	}
+	if t.keys, err = newKeyring(where.secrets); err != nil {
+		return fmt.Errorf("make certificates in %s: %w", where.secrets, err)
+	}
+	for attempt := 1; ; attempt++ {
+		if t.ports, err = choosePorts(o.Spec); err != nil {
+			return err
+		}
+		t.components, err = build(plan{o.Spec, where, t.ports, t.keys, binaries})
+		if err != nil {
+			return err
+		}
+		err = t.boot(ctx)
+		if !errors.Is(err, process.ErrAddressInUse) || attempt == bootAttempts {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return t.admitLoad(ctx)
+}
+
+// folders are the absolute paths that components are given.
+type folders struct{ secrets, data, logs string }
+
+func (t *Target) makeFolders(o Options) (f folders, err error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return f, fmt.Errorf("find the working directory: %w", err)
+	}
+	if f.logs, err = filepath.Abs(o.LogDir); err != nil {
+		return f, fmt.Errorf("find the log directory: %w", err)
+	}
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(f.logs, 0o755)); err != nil {
+		return f, fmt.Errorf("make the target's folders: %w", err)
+	}
+	f.secrets = filepath.Join(dir, "secrets")
+	if err := t.mkdir(f.secrets); err != nil {
+		return f, err
+	}
+	if etcd := o.Spec.Datastore.Etcd; etcd != nil && etcd.DataDir != "" {
+		// Not made when missing: a mistyped mount point would measure the wrong disk.
+		if f.data, err = filepath.Abs(etcd.DataDir); err == nil {
+			f.data, err = os.MkdirTemp(f.data, "plimsoll-")
+		}
+		if err != nil {
+			return f, fmt.Errorf("make a folder for etcd's data: %w", err)
+		}
+		t.made = append(t.made, f.data)
+		return f, nil
+	}
+	f.data = filepath.Join(dir, "data")
+	return f, t.mkdir(f.data)
+}
+
+// mkdir makes a folder that must be new, since Close removes it with all that is in it.
+func (t *Target) mkdir(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make a folder for the target: %w", err)
+	}
+	t.made = append(t.made, dir)
+	return nil
+}
+
+// RESTConfig gives a new client configuration, without any client-side limit.
+func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
+	pair, err := t.keys.identity(id)
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Config{
+		Host:            t.ports.apiserverURL(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: t.keys.caPEM(kubernetesCA), CertData: pair.certPEM, KeyData: pair.keyPEM},
+		QPS:             -1,
+	}, nil
+}
+
+// Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
+// and gives its path. Close removes it.
+func (t *Target) Kubeconfig(id target.Identity) (string, error) {
+	config, err := t.RESTConfig(id)
+	if err != nil {
+		return "", err
+	}
+	const name = "plimsoll"
+	path := filepath.Join(t.keys.dir, string(id)+".kubeconfig")
+	err = clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: string(id)}},
+		CurrentContext: name,
+	}, path)
+	if err != nil {
+		return "", fmt.Errorf("write the kubeconfig of %s: %w", id, err)
+	}
+	return path, nil
+}
+
+// Endpoints are the metrics of all components.
+func (t *Target) Endpoints() []target.Endpoint {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []target.Endpoint
+	for _, c := range t.components {
+		all = append(all, target.Endpoint{Component: c.name, URL: c.url + "/metrics", Client: t.client(c.ca, c.observer)})
+	}
+	return all
+}
+
+// Processes are the components that were started, until Close.
+func (t *Target) Processes() []target.Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []target.Process
+	for _, c := range t.components {
+		if p := t.running[c.name]; p != nil && !t.closed {
+			all = append(all, target.Process{Component: c.name, PID: p.PID()})
+		}
+	}
+	return all
+}
+
+// Failed delivers the *process.ExitError of the first component that ends
+// without having been asked to.
+func (t *Target) Failed() <-chan error { return t.failed }
+
+// Describe says what runs, also after Close.
+func (t *Target) Describe(context.Context) (target.Description, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var d target.Description
+	for _, c := range t.components {
+		one := target.ComponentDescription{
+			Name: c.name, Version: c.binary.Version, Binary: c.binary.Path, Source: c.binary.Source,
+			SHA256: c.binary.SHA256, Args: c.flags.args(), Log: c.log,
+		}
+		if p := t.running[c.name]; p != nil {
+			one.PID = p.PID()
+		}
+		d.Components = append(d.Components, one)
+	}
+	return d, nil
+}
+
+// Close stops the API server, then the datastore, and removes the data, the
+// keys and the kubeconfigs. Components are killed when ctx is over.
+func (t *Target) Close(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	errs := []error{t.stop(ctx)}
+	for _, path := range slices.Backward(t.made) {
+		if err := os.RemoveAll(path); err != nil {
+			errs = append(errs, fmt.Errorf("remove the target's data: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,86 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	psnet "github.com/shirou/gopsutil/v4/net"
+	psprocess "github.com/shirou/gopsutil/v4/process"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+const loopbackIP = "127.0.0.1"
+
+// ports of one attempt to boot.
+type ports struct {
+	etcdClients, etcdPeers, etcdMetrics []int // one for each member
+	apiserver                           int
+}
+
+func (p ports) apiserverURL() string { return loopback(p.apiserver) }
+
+func loopback(port int) string { return fmt.Sprintf("https://%s:%d", loopbackIP, port) }
+
+// choosePorts takes the document's ports, if nobody else has them, and lets the
+// kernel choose the others. All are held until all are chosen, so that they differ.
+func choosePorts(spec v1alpha1.LocalTarget) (p ports, err error) {
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			l.Close()
+		}
+	}()
+	take := func(owner string, wanted int) int {
+		l, listenErr := net.Listen("tcp", net.JoinHostPort(loopbackIP, strconv.Itoa(wanted)))
+		if listenErr != nil {
+			err = errors.Join(err, portError(owner, wanted, listenErr))
+			return 0
+		}
+		held = append(held, l)
+		return l.Addr().(*net.TCPAddr).Port
+	}
+	etcd := etcdSpec(spec)
+	p.apiserver = take(apiserverPart, spec.KubeAPIServer.Port)
+	p.etcdClients = append(p.etcdClients, take(etcdPart, etcd.Port))
+	for len(p.etcdClients) < etcd.Members {
+		p.etcdClients = append(p.etcdClients, take(etcdPart, 0))
+	}
+	for range etcd.Members {
+		p.etcdPeers = append(p.etcdPeers, take(etcdPart, 0))
+		p.etcdMetrics = append(p.etcdMetrics, take(etcdPart, 0))
+	}
+	return p, err
+}
+
+func portError(owner string, port int, err error) error {
+	if port == 0 {
+		return fmt.Errorf("find a free port for %s: %w", owner, err)
+	}
+	if holder := portHolder(port); holder != "" {
+		return fmt.Errorf("port %d, which the scenario wants for %s, is taken by %s", port, owner, holder)
+	}
+	return fmt.Errorf("port %d, which the scenario wants for %s, cannot be had: %w", port, owner, err)
+}
+
+// portHolder names the process that listens on a port, if it may be known.
+func portHolder(port int) string {
+	connections, err := psnet.Connections("tcp")
+	if err != nil {
+		return ""
+	}
+	for _, c := range connections {
+		if c.Laddr.Port != uint32(port) || c.Status != "LISTEN" || c.Pid == 0 {
+			continue
+		}
+		if p, err := psprocess.NewProcess(c.Pid); err == nil {
+			if name, err := p.Name(); err == nil {
+				return fmt.Sprintf("process %d (%s)", c.Pid, name)
+			}
+		}
+		return fmt.Sprintf("process %d", c.Pid)
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+// Package target says what a running system under test is to the rest of
+// plimsoll. What a target can do beyond being described and closed is asked by
+// type assertion for the small interfaces below.
+package target
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+)
+
+// Target is a running system under test.
+type Target interface {
+	// Describe says what is running: versions, flags, digests, process ids.
+	Describe(ctx context.Context) (Description, error)
+	// Endpoints are the metric endpoints that a sampler may scrape.
+	Endpoints() []Endpoint
+	// Close stops what the target started, and nothing else. It is safe to call twice.
+	Close(ctx context.Context) error
+}
+
+// Identity names a user towards the API server.
+type Identity string
+
+const (
+	// Admin is in system:masters, hence exempt from priority and fairness: it prepares and never loads.
+	Admin Identity = "admin"
+	// Load is an ordinary user with RBAC of its own.
+	Load Identity = "load"
+)
+
+// KubeAPI is the capability of a target that serves the Kubernetes API.
+type KubeAPI interface {
+	// RESTConfig gives a new client configuration for the identity, without any client-side limit.
+	RESTConfig(Identity) (*rest.Config, error)
+}
+
+// Supervised is the capability of a target whose components are child processes of plimsoll.
+type Supervised interface {
+	// Processes are the running components.
+	Processes() []Process
+	// Failed delivers an error, with the last lines of the log, for a component that exits
+	// without having been asked to. It is never closed.
+	Failed() <-chan error
+}
+
+// Process is one component's running process.
+type Process struct {
+	Component string `json:"component"`
+	PID       int    `json:"pid"`
+}
+
+// Endpoint is where a component serves metrics in the Prometheus text format.
+type Endpoint struct {
+	// Component as in Process, such as etcd or kube-apiserver.
+	Component string
+	// URL of the metrics.
+	URL string
+	// Client holds the certificates and trust that the endpoint asks for.
+	Client *http.Client
+}
+
+// Description is what ran, for the record.
+type Description struct {
+	Components []ComponentDescription `json:"components"`
+}
+
+// ComponentDescription is one component as it ran.
+type ComponentDescription struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Binary is the path that was executed, and Source how it was found: built, assets, kubebuilder-assets or path.
+	Binary string `json:"binary"`
+	Source string `json:"source"`
+	// SHA256 of the binary, in hexadecimal.
+	SHA256 string   `json:"sha256"`
+	Args   []string `json:"args"`
+	PID    int      `json:"pid"`
+	Log    string   `json:"log,omitempty"`
+}
