@@ -1,0 +1,210 @@
+// Package engine carries out a plan: for every run it provisions a target,
+// prepares it, goes through the steps, and tears it down, writing down what
+// happens as it happens.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/loop"
+	"plimsoll.dev/plimsoll/internal/metrics"
+	"plimsoll.dev/plimsoll/internal/plan"
+	"plimsoll.dev/plimsoll/internal/record"
+	"plimsoll.dev/plimsoll/internal/sampler"
+	"plimsoll.dev/plimsoll/internal/store"
+	"plimsoll.dev/plimsoll/internal/target"
+)
+
+// ErrInterrupted ends an experiment whose context was cancelled. What was
+// measured until then is kept.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrComponent ends a run one of whose components died.
+var ErrComponent = errors.New("a component died")
+
+// Provision starts the target of one run. dir is for its working data and
+// logs for its logs.
+type Provision func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error)
+
+// Engine carries out plans.
+type Engine struct {
+	Provision Provision
+	Watcher   Watcher
+	Tool      string // version of plimsoll, for the record
+}
+
+// Run carries out every run of the plan. Cancelling ctx ends it in order: no
+// operation starts any more, those under way may finish, and what was measured
+// is written. The error is that of the first run that did not end as planned.
+func (e *Engine) Run(ctx context.Context, p *plan.Plan, results *store.Results) error {
+	for _, planned := range p.Runs {
+		if err := e.run(ctx, p, planned, results); err != nil {
+			return fmt.Errorf("run %d of %d: %w", planned.Index, len(p.Runs), err)
+		}
+	}
+	return nil
+}
+
+// run is one run under way.
+type run struct {
+	*Engine
+	plan     *plan.Plan
+	planned  plan.Run
+	spec     *v1.Spec
+	clock    loop.Clock
+	writer   *store.RunWriter
+	recorder *record.Recorder
+	metrics  *metrics.DB
+	target   target.Target
+	api      target.KubeAPI
+	id       string // labels what is made
+	cancel   context.CancelCauseFunc
+}
+
+func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
+	clock := loop.NewClock()
+	writer, err := results.CreateRun(runInfo(e.Tool, p, planned, clock.Start()))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{
+		Engine: e, plan: p, planned: planned, spec: &p.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
+		id: fmt.Sprintf("%s-%d", clock.Start().UTC().Format("20060102-150405"), planned.Index), cancel: cancel,
+	}
+	defer func() { err = r.end(err) }()
+	if r.metrics, err = metrics.Create(writer.MetricsDir()); err != nil {
+		return err
+	}
+	if err := r.provision(ctx); err != nil {
+		return err
+	}
+	defer r.observe(ctx)()
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	for i := range r.spec.Steps {
+		if err := r.step(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// provision starts the target and writes down what it is.
+func (r *run) provision(ctx context.Context) error {
+	started := r.clock.Now()
+	r.Watcher.Say("starting %s", targetInWords(r.spec.Target))
+	var err error
+	if r.target, err = r.Provision(ctx, r.spec.Target, r.writer.WorkDir(), r.writer.LogDir()); err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	r.event(store.TargetReady, "", "")
+	r.Watcher.Say("target ready in %.1f s", (r.clock.Now() - started).Seconds())
+	if api, ok := r.target.(target.KubeAPI); ok {
+		r.api = api
+	} else {
+		return errors.New("the target serves no Kubernetes API, which the scenario's phases need")
+	}
+	description, err := r.target.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("describe the target: %w", err)
+	}
+	environment := store.Environment{Host: sampler.Host(ctx, r.writer.Dir())}
+	for _, c := range description.Components {
+		environment.Components = append(environment.Components, store.Component(c))
+	}
+	return r.writer.Environment(environment)
+}
+
+// observe records, samples and watches for dead components beside the steps.
+// The function it returns ends that.
+func (r *run) observe(ctx context.Context) (stop func()) {
+	beside, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { r.recorder.Run(beside, r.clock.Start()) })
+	group.Go(func() { r.watchResults(beside) })
+	supervised, ok := r.target.(target.Supervised)
+	if ok {
+		group.Go(func() {
+			sampler.Processes(beside, r.metrics, supervised.Processes(), func(err error) {
+				r.event(store.SamplingFailed, "", err.Error())
+			})
+		})
+		group.Go(func() {
+			select {
+			case err := <-supervised.Failed():
+				r.cancel(fmt.Errorf("%w: %w", ErrComponent, err))
+			case <-beside.Done():
+			}
+		})
+	}
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
+// watchResults ends the run when results can no longer be written, say because the disk is full.
+func (r *run) watchResults(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := r.recorder.Err(); err != nil {
+				r.cancel(fmt.Errorf("results can no longer be written: %w", err))
+				return
+			}
+		}
+	}
+}
+
+// end closes everything and writes down how the run ended.
+func (r *run) end(err error) error {
+	if err != nil {
+		switch {
+		case errors.Is(err, context.Canceled) && !errors.Is(err, ErrComponent):
+			err = ErrInterrupted
+			r.event(store.Interrupted, "", fmt.Sprintf("interrupted after %.0f s", r.clock.Now().Seconds()))
+		default:
+			r.event(store.RunFailed, "", err.Error())
+		}
+	}
+	err = errors.Join(err, r.recorder.Close())
+	if r.target != nil {
+		r.Watcher.Say("stopping the target")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err = errors.Join(err, r.target.Close(ctx))
+	}
+	r.event(store.RunEnded, "", "")
+	if r.metrics != nil {
+		err = errors.Join(err, r.metrics.Close())
+	}
+	return errors.Join(err, r.writer.Close(err == nil))
+}
+
+// event writes an event down. That it cannot be written is no reason to stop:
+// the recorder meets the same full disk and says so.
+func (r *run) event(kind store.EventKind, name, message string) {
+	_ = r.writer.Event(store.Event{At: r.clock.Now().Seconds(), Kind: kind, Name: name, Message: message})
+}
+
+func targetInWords(t v1.Target) string {
+	if t.Local == nil {
+		return "the target"
+	}
+	if etcd := t.Local.Datastore.Etcd; etcd != nil && etcd.Members > 1 {
+		return fmt.Sprintf("%d etcd members and kube-apiserver", etcd.Members)
+	}
+	return "etcd and kube-apiserver"
+}

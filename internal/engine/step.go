@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/loop"
+	"plimsoll.dev/plimsoll/internal/store"
+	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/kube"
+)
+
+// grace is how long operations under way may take to end once the run is interrupted.
+const grace = 5 * time.Second
+
+// prepare makes what exists before the first step.
+func (r *run) prepare(ctx context.Context) error {
+	for _, preparation := range r.spec.Prepare {
+		if fill := preparation.Fill; fill != nil {
+			if err := r.fill(ctx, *fill); err != nil {
+				return cause(ctx, err)
+			}
+		}
+	}
+	r.event(store.Prepared, "", "")
+	return nil
+}
+
+func (r *run) fill(ctx context.Context, fill v1.Fill) error {
+	what := fmt.Sprintf("fill %s", fill.Resource)
+	var made atomic.Int64
+	started := r.clock.Now()
+	done := r.show(func() Progress {
+		return r.progress("prepare", PhaseProgress{Name: what, Done: made.Load(), Total: int64(fill.Count)}, started)
+	})
+	defer done()
+	if err := kube.Fill(ctx, r.api, fill, r.id, &made); err != nil {
+		return err
+	}
+	took := (r.clock.Now() - started).Seconds()
+	r.Watcher.Say("filled %d %s of %s in %.1f s (%.0f/s)", fill.Count, fill.Resource, fill.Payload, took, float64(fill.Count)/took)
+	return nil
+}
+
+// phase is a phase under way.
+type phase struct {
+	v1.Phase
+	loop   loop.Phase
+	random *rand.Rand
+	done   atomic.Int64
+	stop   context.Context // done when no operation may start any more
+	halt   context.CancelFunc
+}
+
+// step runs the phases of a step in parallel, background phases as long as the others.
+func (r *run) step(ctx context.Context, index int) error {
+	step := &r.spec.Steps[index]
+	phases := make([]*phase, len(step.Phases))
+	for i := range step.Phases {
+		var err error
+		if phases[i], err = r.dial(ctx, step.Phases[i]); err != nil {
+			return cause(ctx, fmt.Errorf("step %s: phase %s: %w", step.Name, step.Phases[i].Name, err))
+		}
+	}
+	r.event(store.StepStarted, string(step.Name), "")
+	started := r.clock.Now()
+	shown := r.show(func() Progress { return r.stepProgress(index, phases, started) })
+	r.drive(ctx, phases)
+	shown()
+	for _, p := range phases {
+		r.recorder.Release(p.loop.Shards...)
+	}
+	r.event(store.StepEnded, string(step.Name), "")
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r.Watcher.Say("step %d/%d %s done in %.1f s", index+1, len(r.spec.Steps), step.Name, (r.clock.Now() - started).Seconds())
+	return nil
+}
+
+// drive runs phases to their end, or until ctx is done: then no operation
+// starts any more, and those under way have the grace time; none, if a
+// component died.
+func (r *run) drive(ctx context.Context, phases []*phase) {
+	operations, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	ended := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		for _, p := range phases {
+			p.halt()
+		}
+		if !errors.Is(context.Cause(ctx), ErrComponent) {
+			select {
+			case <-ended:
+			case <-time.After(grace):
+			}
+		}
+		cut()
+	})
+	var foreground, background sync.WaitGroup
+	for _, p := range phases {
+		group := &foreground
+		if p.Background {
+			group = &background
+		}
+		group.Go(func() { r.drivePhase(operations, p) })
+	}
+	foreground.Wait()
+	for _, p := range phases {
+		p.halt()
+	}
+	background.Wait()
+	close(ended)
+	watcher.Wait()
+}
+
+func (r *run) drivePhase(ctx context.Context, p *phase) {
+	r.event(store.PhaseStarted, string(p.Name), "")
+	switch load := p.Load; {
+	case load.Closed != nil:
+		p.loop.Closed(ctx, loop.Closed{
+			Iterations: load.Closed.Iterations, IterationsPerClient: load.Closed.IterationsPerClient,
+			Duration: time.Duration(load.Closed.Duration), Think: time.Duration(load.Closed.Think),
+		})
+	case load.Open != nil:
+		arrivals := loop.Constant(float64(load.Open.Rate), time.Duration(load.Open.Duration))
+		if load.Open.Arrivals == v1.Poisson {
+			arrivals = loop.Poisson(float64(load.Open.Rate), time.Duration(load.Open.Duration), p.random)
+		}
+		p.loop.Open(ctx, loop.Open{Arrivals: arrivals, Backlog: load.Open.Backlog, Drain: time.Duration(p.Timeout)})
+	}
+	r.event(store.PhaseEnded, string(p.Name), "")
+	for _, client := range p.loop.Clients {
+		_ = client.Close()
+	}
+}
+
+// dial prepares a phase's workload and connects its clients.
+func (r *run) dial(ctx context.Context, spec v1.Phase) (*phase, error) {
+	w := r.workload(spec)
+	if err := w.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	p := &phase{Phase: spec, random: r.random(spec.Name, -1)}
+	p.stop, p.halt = context.WithCancel(context.Background())
+	p.loop = loop.Phase{Clock: r.clock, Stop: p.stop.Done(), Done: &p.done}
+	for i := range spec.Load.Clients() {
+		client, err := w.Dial(ctx, i, r.random(spec.Name, i))
+		if err != nil {
+			return nil, err
+		}
+		p.loop.Clients = append(p.loop.Clients, client)
+	}
+	for range spec.Load.Clients() + 1 { // one for the dispatcher of an open loop
+		p.loop.Shards = append(p.loop.Shards, r.recorder.Shard(string(spec.Name)))
+	}
+	return p, nil
+}
+
+func (r *run) workload(spec v1.Phase) workload.Workload {
+	return kube.New(kube.Options{
+		API: r.api, Phase: string(spec.Name), RunID: r.id, Connections: spec.Connections,
+		Timeout: time.Duration(spec.Timeout), Operation: *spec.Kube,
+	})
+}
+
+// random gives a client its own source: a function of the run's seed, the phase and the client.
+func (r *run) random(phase v1.Name, client int) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", phase, client)
+	return rand.New(rand.NewPCG(r.planned.Seed, h.Sum64()))
+}
+
+// cause replaces the bare error of a cancelled context by the reason of the cancellation.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

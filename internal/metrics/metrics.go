@@ -1,0 +1,124 @@
+// Package metrics keeps time series in a Prometheus TSDB in the run directory
+// and reads them back with the PromQL engine, so that the same expressions work
+// here and on a user's own Prometheus.
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// DB is a database being written.
+type DB struct {
+	db *tsdb.DB
+}
+
+// Sample is one value of one series at a moment that Append names.
+type Sample struct {
+	Labels labels.Labels
+	Value  float64
+}
+
+// Create opens a new database in dir.
+func Create(dir string) (*DB, error) {
+	options := tsdb.DefaultOptions()
+	options.WALSegmentSize = 16 << 20
+	options.StripeSize = 1 << 10 // the default's 16k locks are for millions of series
+	options.HeadChunksWriteBufferSize = 64 << 10
+	options.RetentionDuration = int64(10 * 365 * 24 * time.Hour / time.Millisecond)
+	db, err := tsdb.Open(dir, slog.New(slog.DiscardHandler), nil, options, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open metrics database: %w", err)
+	}
+	return &DB{db}, nil
+}
+
+// Append keeps samples of one moment, all or none.
+func (d *DB) Append(ctx context.Context, at time.Time, samples []Sample) error {
+	appender := d.db.Appender(ctx)
+	for _, s := range samples {
+		if _, err := appender.Append(0, s.Labels, at.UnixMilli(), s.Value); err != nil {
+			return errors.Join(fmt.Errorf("keep metrics: %w", err), appender.Rollback())
+		}
+	}
+	if err := appender.Commit(); err != nil {
+		return fmt.Errorf("keep metrics: %w", err)
+	}
+	return nil
+}
+
+// Close writes what is in memory out as a block and closes the database.
+func (d *DB) Close() error {
+	var err error
+	if head := d.db.Head(); head.NumSeries() > 0 {
+		if err = d.db.CompactHead(tsdb.NewRangeHead(head, head.MinTime(), head.MaxTime())); err != nil {
+			err = fmt.Errorf("write metrics block: %w", err)
+		}
+	}
+	return errors.Join(err, d.db.Close())
+}
+
+// Reader reads a database, also that of a run that was killed.
+type Reader struct {
+	db      *tsdb.DBReadOnly
+	sandbox string
+	engine  *promql.Engine
+}
+
+// lookback is how old a sample may be to stand for a moment: short, so that a
+// gap stays a gap.
+const lookback = 10 * time.Second
+
+// Open opens a database for queries.
+func Open(dir string) (*Reader, error) {
+	sandbox, err := os.MkdirTemp("", "plimsoll-metrics-")
+	if err != nil {
+		return nil, fmt.Errorf("open metrics database: %w", err)
+	}
+	db, err := tsdb.OpenDBReadOnly(dir, sandbox, slog.New(slog.DiscardHandler))
+	if err != nil {
+		_ = os.RemoveAll(sandbox)
+		return nil, fmt.Errorf("open metrics database: %w", err)
+	}
+	engine := promql.NewEngine(promql.EngineOpts{
+		MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: lookback,
+		EnableAtModifier: true, EnableNegativeOffset: true,
+		Parser: parser.NewParser(parser.Options{}),
+	})
+	return &Reader{db, sandbox, engine}, nil
+}
+
+// Close lets go of the database, which is unchanged.
+func (r *Reader) Close() error {
+	return errors.Join(r.db.Close(), os.RemoveAll(r.sandbox))
+}
+
+// Range evaluates a PromQL expression at every step from start to end.
+func (r *Reader) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error) {
+	query, err := r.engine.NewRangeQuery(ctx, storage.QueryableFunc(r.db.Querier), nil, expression, start, end, step)
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expression, err)
+	}
+	defer query.Close()
+	result := query.Exec(ctx)
+	matrix, err := result.Matrix()
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expression, err)
+	}
+	// The engine reuses the matrix once the query is closed.
+	kept := make(promql.Matrix, len(matrix))
+	for i, series := range matrix {
+		kept[i] = promql.Series{Metric: series.Metric.Copy(), Floats: append([]promql.FPoint(nil), series.Floats...)}
+	}
+	return kept, nil
+}

@@ -1,0 +1,92 @@
+package sampler
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/disk"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/load"
+	"github.com/shirou/gopsutil/v4/mem"
+
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// Host says what machine this is; dir is where data is written. What cannot be
+// found out is left empty.
+func Host(ctx context.Context, dir string) store.Host {
+	var h store.Host
+	if info, err := host.InfoWithContext(ctx); err == nil {
+		h.OS, h.Platform, h.Kernel = info.OS, info.Platform+" "+info.PlatformVersion, info.KernelVersion
+		h.Architecture = info.KernelArch
+		if info.VirtualizationRole == "guest" {
+			h.Virtual = info.VirtualizationSystem
+		}
+	}
+	if cpus, err := cpu.InfoWithContext(ctx); err == nil && len(cpus) > 0 {
+		h.CPUModel = cpus[0].ModelName
+	}
+	if n, err := cpu.CountsWithContext(ctx, true); err == nil {
+		h.CPUs = n
+	}
+	if memory, err := mem.VirtualMemoryWithContext(ctx); err == nil {
+		h.MemoryBytes = memory.Total
+	}
+	if average, err := load.AvgWithContext(ctx); err == nil {
+		h.Load1 = average.Load1
+	}
+	h.CPULimit, h.MemoryLimit = controlGroupLimits("/sys/fs/cgroup", h.MemoryBytes)
+	h.FileSystem, h.Device = fileSystem(ctx, dir)
+	if usage, err := disk.UsageWithContext(ctx, dir); err == nil {
+		h.DiskFreeBytes = usage.Free
+	}
+	return h
+}
+
+// fileSystem gives the type and device of the mount that holds dir.
+func fileSystem(ctx context.Context, dir string) (kind, device string) {
+	mounts, err := disk.PartitionsWithContext(ctx, true)
+	if err != nil {
+		return "", ""
+	}
+	longest := -1
+	for _, m := range mounts {
+		within := m.Mountpoint == "/" || dir == m.Mountpoint || strings.HasPrefix(dir, m.Mountpoint+"/")
+		if within && len(m.Mountpoint) >= longest { // of mounts over mounts, the last one counts
+			longest, kind, device = len(m.Mountpoint), m.Fstype, m.Device
+		}
+	}
+	return kind, device
+}
+
+// controlGroupLimits reads the limits of a container, of either version of
+// control groups; 0 is no limit.
+func controlGroupLimits(root string, memory uint64) (cpus float64, bytes uint64) {
+	read := func(name string) string {
+		data, err := os.ReadFile(root + "/" + name)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(data))
+	}
+	quota, period, _ := strings.Cut(read("cpu.max"), " ")
+	if quota == "" {
+		quota, period = read("cpu/cpu.cfs_quota_us"), read("cpu/cpu.cfs_period_us")
+	}
+	q, errQuota := strconv.ParseFloat(quota, 64)
+	p, errPeriod := strconv.ParseFloat(period, 64)
+	if errQuota == nil && errPeriod == nil && q > 0 && p > 0 {
+		cpus = q / p
+	}
+	limit := read("memory.max")
+	if limit == "" {
+		limit = read("memory/memory.limit_in_bytes")
+	}
+	if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n < memory {
+		bytes = n
+	}
+	return cpus, bytes
+}

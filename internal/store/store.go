@@ -1,0 +1,285 @@
+// Package store is the results directory: what an experiment leaves, written
+// as it happens and read back by everything that reports. It is the only
+// package that knows the names of files in it.
+//
+//	DIR/
+//	  scenario.yaml plan.json          what was asked for
+//	  result.json summary.csv report.html   rebuildable from the rest
+//	  runs/0001-NAME/
+//	    run.json          what the run was to do
+//	    environment.json  what it ran on
+//	    operations.hlog   HDR histograms per second and operation
+//	    counters.jsonl    counts, bytes, items and reasons per second and operation
+//	    events.jsonl      steps, phases, failures, the end
+//	    metrics/          a Prometheus TSDB
+//	    logs/             one file per component
+//	    COMPLETE          there if the run ended as planned
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SchemaVersion is the version of the directory's form. A reader accepts its
+// own and older ones.
+const SchemaVersion = 1
+
+// Names of the files in a results directory that others may be pointed to.
+const (
+	ScenarioFile = "scenario.yaml"
+	PlanFile     = "plan.json"
+	ResultFile   = "result.json"
+	SummaryFile  = "summary.csv"
+	ReportFile   = "report.html"
+)
+
+const (
+	runsDir         = "runs"
+	runFile         = "run.json"
+	environmentFile = "environment.json"
+	operationsFile  = "operations.hlog"
+	countersFile    = "counters.jsonl"
+	eventsFile      = "events.jsonl"
+	metricsDir      = "metrics"
+	logsDir         = "logs"
+	workDir         = "work"
+	completeFile    = "COMPLETE"
+)
+
+// ErrNotResults is the error of a directory that holds no experiment.
+var ErrNotResults = errors.New("not a results directory")
+
+// Results is one experiment's directory.
+type Results struct {
+	Dir string
+}
+
+// header is what every versioned file begins with.
+type header struct {
+	SchemaVersion int `json:"schemaVersion"`
+}
+
+// Create makes the directory of a new experiment, with the scenario as the user
+// wrote it and the plan that came of it. A directory that holds anything is
+// refused.
+func Create(dir string, scenario []byte, plan any) (*Results, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("results directory %s is not empty: choose another with --output, or remove it", dir)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
+		return nil, fmt.Errorf("make results directory: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ScenarioFile), scenario, 0o644); err != nil {
+		return nil, fmt.Errorf("write scenario: %w", err)
+	}
+	if err := writeJSON(filepath.Join(dir, PlanFile), plan); err != nil {
+		return nil, err
+	}
+	return &Results{Dir: dir}, nil
+}
+
+// Open finds the experiment in a directory.
+func Open(dir string) (*Results, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, runsDir)); err != nil {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("open results: %w", err)
+		}
+		return nil, fmt.Errorf("open %s: %w: it has no folder %s", dir, ErrNotResults, runsDir)
+	}
+	return &Results{Dir: dir}, nil
+}
+
+// Path is the path of one of the experiment's own files.
+func (r *Results) Path(name string) string { return filepath.Join(r.Dir, name) }
+
+// WriteResult replaces result.json.
+func (r *Results) WriteResult(result any) error {
+	return writeJSON(r.Path(ResultFile), result)
+}
+
+// Runs reads every run, in order. A run that cannot be read at all is an
+// error; one that is merely damaged says so in its Damage.
+func (r *Results) Runs() ([]*Run, error) {
+	entries, err := os.ReadDir(filepath.Join(r.Dir, runsDir))
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	var runs []*Run
+	for _, entry := range entries {
+		if !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		run, err := openRun(filepath.Join(r.Dir, runsDir, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	slices.SortFunc(runs, func(a, b *Run) int { return a.Info.Index - b.Info.Index })
+	return runs, nil
+}
+
+// RunInfo says what a run was to do. It is written when the run begins.
+type RunInfo struct {
+	SchemaVersion int               `json:"schemaVersion"`
+	Index         int               `json:"index"`
+	Name          string            `json:"name"`
+	Scenario      string            `json:"scenario"`
+	Title         string            `json:"title,omitempty"`
+	Seed          uint64            `json:"seed"`
+	Parameters    map[string]string `json:"parameters,omitempty"`
+	// Started is the wall-clock time of offset 0 of every other time in the run.
+	Started    time.Time       `json:"started"`
+	Steps      []StepInfo      `json:"steps"`
+	Objectives []ObjectiveInfo `json:"objectives,omitempty"`
+	// Tool is the version of plimsoll that ran it.
+	Tool string `json:"tool"`
+}
+
+// StepInfo is one step of a run.
+type StepInfo struct {
+	Name     string      `json:"name"`
+	Measured bool        `json:"measured"`
+	Phases   []PhaseInfo `json:"phases"`
+}
+
+// PhaseInfo is one phase of a step.
+type PhaseInfo struct {
+	Name        string `json:"name"`
+	Background  bool   `json:"background,omitempty"`
+	Loop        string `json:"loop"` // open or closed
+	Load        string `json:"load"` // in words
+	Workload    string `json:"workload"`
+	Clients     int    `json:"clients"`
+	Connections int    `json:"connections"`
+}
+
+// ObjectiveInfo is a declared bound, in base units: seconds, bytes, operations
+// per second, or a fraction.
+type ObjectiveInfo struct {
+	Name    string   `json:"name"`
+	Measure string   `json:"measure"`
+	Max     *float64 `json:"max,omitempty"`
+	Min     *float64 `json:"min,omitempty"`
+	// Text is the bound as it was written, such as "≤ 1s".
+	Text string `json:"text"`
+}
+
+// Environment is what a run ran on.
+type Environment struct {
+	SchemaVersion int         `json:"schemaVersion"`
+	Host          Host        `json:"host"`
+	Components    []Component `json:"components"`
+}
+
+// Host is the machine. Sizes are bytes.
+type Host struct {
+	OS            string  `json:"os"`
+	Platform      string  `json:"platform"`
+	Kernel        string  `json:"kernel"`
+	Architecture  string  `json:"architecture"`
+	CPUModel      string  `json:"cpuModel"`
+	CPUs          int     `json:"cpus"`
+	CPULimit      float64 `json:"cpuLimit,omitempty"` // of the control group, in CPUs
+	MemoryBytes   uint64  `json:"memoryBytes"`
+	MemoryLimit   uint64  `json:"memoryLimitBytes,omitempty"` // of the control group
+	FileSystem    string  `json:"fileSystem"`                 // under the run's data
+	Device        string  `json:"device"`
+	DiskFreeBytes uint64  `json:"diskFreeBytes"`
+	Virtual       string  `json:"virtualization,omitempty"`
+	Load1         float64 `json:"load1"` // load average when the run began
+}
+
+// Component is one part of the target as it ran.
+type Component struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Binary  string   `json:"binary"`
+	Source  string   `json:"source"`
+	SHA256  string   `json:"sha256"`
+	Args    []string `json:"args"`
+	PID     int      `json:"pid"`
+	Log     string   `json:"log,omitempty"`
+}
+
+// Event is something that happened at a moment of a run.
+type Event struct {
+	// At is the offset from the run's start, in seconds.
+	At   float64   `json:"at"`
+	Kind EventKind `json:"kind"`
+	// Name of the step, phase or component that it happened to.
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// EventKind is a kind of event.
+type EventKind string
+
+// The kinds of events.
+const (
+	TargetReady    EventKind = "target-ready"
+	Prepared       EventKind = "prepared"
+	StepStarted    EventKind = "step-started"
+	StepEnded      EventKind = "step-ended"
+	PhaseStarted   EventKind = "phase-started"
+	PhaseEnded     EventKind = "phase-ended"
+	Interrupted    EventKind = "interrupted"
+	RunFailed      EventKind = "run-failed"
+	SamplingFailed EventKind = "sampling-failed"
+	RunEnded       EventKind = "run-ended"
+)
+
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+	// Written beside and renamed, so that a full disk or a kill leaves the old file whole.
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, append(data, '\n'), 0o644); err != nil {
+		_ = os.Remove(temporary)
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return os.Rename(temporary, path)
+}
+
+// readJSON reads a versioned file.
+func readJSON(path string, value any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read run: %w", err)
+	}
+	var h header
+	if err := json.Unmarshal(data, &h); err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	if h.SchemaVersion > SchemaVersion {
+		return fmt.Errorf("%s was written by a newer plimsoll: its schema is version %d, this plimsoll reads up to %d; use the newer one",
+			path, h.SchemaVersion, SchemaVersion)
+	}
+	if err := json.Unmarshal(data, value); err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
