@@ -1,0 +1,219 @@
+// Package analysis turns runs into results: numbers with their counts, bounds
+// kept or missed, and warnings. It reads the results directory and nothing else.
+package analysis
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// SchemaVersion is the version of result.json; docs/result.md documents it.
+const SchemaVersion = 1
+
+// Result is what an experiment came to: the content of result.json. Times are
+// seconds, sizes bytes, rates per second, shares fractions.
+type Result struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Tool          string `json:"tool"`
+	Scenario      string `json:"scenario"`
+	Title         string `json:"title,omitempty"`
+	Runs          []*Run `json:"runs"`
+}
+
+// Status is how a run ended.
+type Status string
+
+const (
+	// Complete runs did all that was planned.
+	Complete Status = "complete"
+	// Incomplete runs were interrupted or killed.
+	Incomplete Status = "incomplete"
+	// Failed runs ended on an error, such as a component that died.
+	Failed Status = "failed"
+)
+
+// Run is one run's results.
+type Run struct {
+	Name        string            `json:"name"`
+	Index       int               `json:"index"`
+	Status      Status            `json:"status"`
+	Reason      string            `json:"reason,omitempty"`
+	Parameters  map[string]string `json:"parameters,omitempty"`
+	Seed        uint64            `json:"seed"`
+	Started     time.Time         `json:"started"`
+	Duration    float64           `json:"durationSeconds"`
+	Ready       float64           `json:"targetReadySeconds,omitempty"` // from the run's start
+	Steps       []*Step           `json:"steps"`
+	Objectives  []Objective       `json:"objectives,omitempty"`
+	Components  []Usage           `json:"components,omitempty"`
+	Warnings    []Warning         `json:"warnings,omitempty"`
+	Environment store.Environment `json:"environment"`
+
+	// Figures are series for charts; they are rebuilt, not stored.
+	Figures *Figures `json:"-"`
+}
+
+// Step is one step's results. Start and End are offsets from the run's start.
+type Step struct {
+	Name     string   `json:"name"`
+	Measured bool     `json:"measured"`
+	Start    float64  `json:"startSeconds"`
+	End      float64  `json:"endSeconds"`
+	Phases   []*Phase `json:"phases"`
+}
+
+// Phase is one phase's results.
+type Phase struct {
+	Name        string  `json:"name"`
+	Background  bool    `json:"background,omitempty"`
+	Measured    bool    `json:"measured"`
+	Loop        string  `json:"loop"` // open: response times; closed: service times
+	Load        string  `json:"load"`
+	Workload    string  `json:"workload"`
+	Clients     int     `json:"clients"`
+	Connections int     `json:"connections"`
+	Start       float64 `json:"startSeconds"`
+	End         float64 `json:"endSeconds"`
+	// Count and Succeeded are of whole operations, without their parts.
+	Count      int64        `json:"count"`
+	Succeeded  int64        `json:"succeeded"`
+	Dropped    int64        `json:"dropped"`
+	Operations []*Operation `json:"operations"`
+	// Dispatch is how late the generator handed arrivals over (open loops).
+	Dispatch *Distribution `json:"dispatch,omitempty"`
+}
+
+// Seconds is how long the phase took.
+func (p *Phase) Seconds() float64 { return p.End - p.Start }
+
+// Operation is what all operations of one kind in a phase came to.
+type Operation struct {
+	Name string `json:"name"`
+	// Part says that it is a part of another operation, such as a page of a walk.
+	Part     bool             `json:"part,omitempty"`
+	Count    int64            `json:"count"`
+	Rate     float64          `json:"perSecond"` // of those that succeeded
+	Bytes    int64            `json:"bytes"`
+	Items    int64            `json:"items,omitempty"`
+	Outcomes map[string]int64 `json:"outcomes"`
+	Reasons  map[string]int64 `json:"reasons,omitempty"`
+	// Times of operations that succeeded, and, as lower bounds, of those that timed out.
+	Response *Distribution `json:"response,omitempty"`
+	Service  *Distribution `json:"service,omitempty"`
+	Lag      *Distribution `json:"lag,omitempty"`
+	// Times of operations that were answered but did not succeed.
+	Unsuccessful map[string]*Distribution `json:"unsuccessful,omitempty"`
+}
+
+// Distribution summarises times in seconds, each within 0.1 % (three significant
+// digits of the histogram). A percentile with fewer than ten samples beyond it is left out.
+type Distribution struct {
+	Count  int64    `json:"count"`
+	Min    float64  `json:"min"`
+	Mean   float64  `json:"mean"`
+	Stddev float64  `json:"stddev"`
+	P50    *float64 `json:"p50,omitempty"`
+	P90    *float64 `json:"p90,omitempty"`
+	P95    *float64 `json:"p95,omitempty"`
+	P99    *float64 `json:"p99,omitempty"`
+	P999   *float64 `json:"p99.9,omitempty"`
+	Max    float64  `json:"max"`
+	// LowerBounds is how many of the times are of operations that timed out.
+	LowerBounds int64 `json:"lowerBounds,omitempty"`
+
+	histogram *hdrhistogram.Histogram
+}
+
+// Objective is a bound and whether the run kept it.
+type Objective struct {
+	store.ObjectiveInfo
+	// Value is nil when the run does not have the measure; the objective is then missed.
+	Value *float64 `json:"value"`
+	Unit  string   `json:"unit"`
+	N     int64    `json:"n"`
+	Held  bool     `json:"held"`
+	Note  string   `json:"note,omitempty"`
+}
+
+// Usage is what one process used over the measured steps.
+type Usage struct {
+	Component string  `json:"component"`
+	MeanCPU   float64 `json:"meanCPU"` // in CPUs
+	MaxCPU    float64 `json:"maxCPU"`
+	MaxRSS    float64 `json:"maxResidentBytes"`
+	EndRSS    float64 `json:"endResidentBytes"`
+}
+
+// Warning travels with the numbers that it is about.
+type Warning struct {
+	About string `json:"about"` // phase, operation or component
+	What  string `json:"what"`
+	Why   string `json:"why,omitempty"`
+	Mend  string `json:"mend,omitempty"`
+}
+
+// Figures are the series that charts are drawn from. All share one time axis
+// of whole seconds since the run's start.
+type Figures struct {
+	Seconds []float64
+	// Outcomes are operations per second, by phase, operation and outcome. Seconds without any are 0
+	// while the phase runs and NaN before and after.
+	Outcomes []Line
+	// Components are CPU (in CPUs) and resident memory (bytes) by component; gaps are NaN.
+	CPU, RSS []Line
+	// Curves are the percentile curves of the measured operations.
+	Curves []Curve
+}
+
+// Line is one series over Figures.Seconds.
+type Line struct {
+	Phase, Operation, Outcome, Component string
+	Values                               []float64
+}
+
+// Curve is a percentile curve: times in seconds at rising quantiles.
+type Curve struct {
+	Phase, Operation, Clock string
+	Count                   int64
+	Points                  []Point
+}
+
+// Point is a time at a quantile between 0 and 1.
+type Point struct {
+	Quantile, Seconds float64
+}
+
+func (r *Run) phase(name string) *Phase {
+	for _, step := range r.Steps {
+		for _, phase := range step.Phases {
+			if phase.Name == name {
+				return phase
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Phase) operation(name string) *Operation {
+	for _, operation := range p.Operations {
+		if operation.Name == name {
+			return operation
+		}
+	}
+	return nil
+}
+
+func (o *Operation) clock(name string) *Distribution {
+	switch name {
+	case "response":
+		return o.Response
+	case "service":
+		return o.Service
+	case "lag":
+		return o.Lag
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/plan"
+	"plimsoll.dev/plimsoll/scenarios"
+)
+
+// scenarioFlags choose and change a scenario.
+type scenarioFlags struct {
+	set         map[string]string
+	repetitions int
+	seed        uint64
+}
+
+func (f *scenarioFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringToStringVar(&f.set, "set", nil, "value of a `parameter=value` of the scenario; may be repeated")
+	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "how often to run, instead of what the scenario says")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of every random choice, instead of the scenario's")
+}
+
+// load reads a scenario by the name of a built-in one or by its file, and plans it.
+func (f *scenarioFlags) load(name string) (*plan.Plan, []byte, error) {
+	source, shown, err := readScenario(name)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	scenario, err := plan.Load(shown, source, f.set)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.repetitions < 0 {
+		return nil, nil, usage(fmt.Errorf("--repetitions %d: must be at least 1", f.repetitions))
+	}
+	if f.repetitions > 0 {
+		scenario.Spec.Repetitions = f.repetitions
+	}
+	if f.seed > 0 {
+		scenario.Spec.Seed = f.seed
+	}
+	return plan.New(scenario, f.set), source, nil
+}
+
+func readScenario(name string) (source []byte, shown string, err error) {
+	if !strings.ContainsAny(name, "/.") {
+		if source, err := scenarios.Files.ReadFile(name + ".yaml"); err == nil {
+			return source, name + ".yaml", nil
+		}
+	}
+	source, err = os.ReadFile(name)
+	switch {
+	case err == nil:
+		return source, name, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", fmt.Errorf("there is no scenario %q, neither built in nor as a file%s\nbuilt in are: %s",
+			name, v1.NearMiss(name, builtIn()), strings.Join(builtIn(), ", "))
+	default:
+		return nil, "", fmt.Errorf("read scenario: %w", err)
+	}
+}
+
+// builtIn lists the names of the built-in scenarios.
+func builtIn() []string {
+	entries, err := fs.ReadDir(scenarios.Files, ".")
+	if err != nil {
+		return nil // of an embedded folder it cannot fail
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, strings.TrimSuffix(path.Base(entry.Name()), ".yaml"))
+	}
+	return names
+}
+
+// completeScenario completes built-in names, and files.
+func completeScenario(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return builtIn(), cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll.dev/plimsoll/internal/assets"
+	"plimsoll.dev/plimsoll/internal/engine"
+	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/target/local"
+)
+
+func newUp(env Environment) *cobra.Command {
+	var flags scenarioFlags
+	cmd := &cobra.Command{
+		Use:   "up NAME|FILE",
+		Short: "Start a scenario's target and keep it running",
+		Long: `Starts the target of a scenario, prints the path of a kubeconfig on standard
+output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
+		Example: `  plimsoll up quickstart
+  kubectl --kubeconfig "$(cat kubeconfig-path)" get namespaces   # after: plimsoll up quickstart > kubeconfig-path`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, _, err := flags.load(args[0])
+			if err != nil {
+				return err
+			}
+			display := newDisplay(env)
+			finder := &assets.Finder{Progress: display.build}
+			if err := findParts(cmd.Context(), finder, p.Scenario.Spec.Target); err != nil {
+				return err
+			}
+			return up(cmd.Context(), env, local.Options{Spec: *p.Scenario.Spec.Target.Local, Binaries: finder})
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func up(ctx context.Context, env Environment, o local.Options) (err error) {
+	// In the cache, as it is on a disk; a folder for temporary files may be in memory.
+	cache, err := assets.CacheDir()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return fmt.Errorf("make a folder for the target: %w", err)
+	}
+	dir, err := os.MkdirTemp(cache, "up-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the target: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.Dir, o.LogDir = filepath.Join(dir, "work"), filepath.Join(dir, "logs")
+	started := time.Now()
+	t, err := local.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		say(env, "stopping the target")
+		closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err = errors.Join(err, t.Close(closing))
+	}()
+	kubeconfig, err := t.Kubeconfig(target.Admin)
+	if err != nil {
+		return err
+	}
+	say(env, "ready in %.1f s; logs are in %s", time.Since(started).Seconds(), o.LogDir)
+	fmt.Fprintln(env.Stdout, kubeconfig)
+	say(env, "Ctrl-C stops and removes it")
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-t.Failed():
+		return fmt.Errorf("%w: %w", engine.ErrComponent, err)
+	}
+}

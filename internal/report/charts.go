@@ -1,0 +1,288 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+)
+
+// charts is what the page's script draws over time, as data.
+type charts struct {
+	Seconds series  `json:"seconds"`
+	Steps   []band  `json:"steps"`
+	Panels  []panel `json:"panels"`
+	// Bucket is how many seconds are drawn as one pair of points; 1 if every second is drawn.
+	Bucket int `json:"bucket"`
+}
+
+// band is a step on the time axis.
+type band struct {
+	Name     string  `json:"name"`
+	Measured bool    `json:"measured"`
+	Start    float64 `json:"start"`
+	End      float64 `json:"end"`
+}
+
+// panel is one chart; all panels share the time axis.
+type panel struct {
+	Title  string       `json:"-"`
+	Unit   string       `json:"unit"` // rate, cpus or bytes
+	Series []namedLines `json:"series"`
+}
+
+// namedLines is one line of a panel.
+type namedLines struct {
+	Name   string `json:"name"`
+	Colour int    `json:"colour"`
+	// Outcome is set for operations that did not succeed; they are drawn as trouble.
+	Outcome string `json:"outcome,omitempty"`
+	Values  series `json:"values"`
+}
+
+// series is written to JSON with four digits; what is not a number is null, so
+// that gaps stay gaps.
+type series []float64
+
+// MarshalJSON implements json.Marshaler.
+func (s series) MarshalJSON() ([]byte, error) {
+	out := []byte{'['}
+	for i, v := range s {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			out = append(out, "null"...)
+			continue
+		}
+		format := byte('g')
+		if math.Abs(v) >= 1 && math.Abs(v) < 1e4 {
+			format = 'f'
+			v = math.Round(v*1000) / 1000
+			out = strconv.AppendFloat(out, v, format, -1, 64)
+			continue
+		}
+		out = strconv.AppendFloat(out, v, format, 4, 64)
+	}
+	return append(out, ']'), nil
+}
+
+// newCharts gathers what there is to draw over time; nil if there is nothing.
+func newCharts(run *analysis.Run, colours colours) *charts {
+	f := run.Figures
+	if f == nil || len(f.Seconds) < 2 {
+		return nil
+	}
+	c := &charts{Seconds: f.Seconds, Bucket: 1}
+	for _, step := range run.Steps {
+		if step.End > 0 {
+			c.Steps = append(c.Steps, band{step.Name, step.Measured, step.Start, step.End})
+		}
+	}
+	c.Panels = outcomePanels(run, colours)
+	for _, usage := range []struct {
+		title, unit string
+		lines       []analysis.Line
+	}{{"CPU per component, in CPUs", "cpus", f.CPU}, {"Resident memory per component", "bytes", f.RSS}} {
+		if len(usage.lines) > 0 {
+			c.Panels = append(c.Panels, usagePanel(usage.title, usage.unit, usage.lines))
+		}
+	}
+	if len(c.Panels) == 0 {
+		return nil
+	}
+	c.downsample(maxPoints)
+	return c
+}
+
+func usagePanel(title, unit string, lines []analysis.Line) panel {
+	p := panel{Title: title, Unit: unit}
+	for i, line := range lines {
+		p.Series = append(p.Series, namedLines{Name: line.Component, Colour: i % palette, Values: line.Values})
+	}
+	return p
+}
+
+// outcomePanels gives a panel to each group of phases that have the same
+// operations, so that phases of one kind stand on one scale, one after the other.
+func outcomePanels(run *analysis.Run, colours colours) []panel {
+	var panels []panel
+	index := map[string]int{}
+	for _, step := range run.Steps {
+		for _, phase := range step.Phases {
+			lines := linesOf(run.Figures, phase)
+			if len(lines) == 0 {
+				continue
+			}
+			kind := operationsKey(phase)
+			at, known := index[kind]
+			if !known {
+				at = len(panels)
+				index[kind] = at
+				panels = append(panels, panel{Title: phase.Name, Unit: "rate"})
+			} else {
+				panels[at].Title += ", " + phase.Name
+			}
+			for _, line := range lines {
+				panels[at].add(line, colours)
+			}
+		}
+	}
+	for i := range panels {
+		panels[i].Title = shorten(panels[i].Title, 60) + ": operations per second"
+	}
+	return panels
+}
+
+// linesOf lists the lines of a phase: those of operations that succeeded, in
+// the order of the tables, then the others.
+func linesOf(f *analysis.Figures, phase *analysis.Phase) []analysis.Line {
+	lines := slices.DeleteFunc(slices.Clone(f.Outcomes), func(l analysis.Line) bool { return l.Phase != phase.Name })
+	place := func(l analysis.Line) int {
+		return slices.IndexFunc(phase.Operations, func(o *analysis.Operation) bool { return o.Name == l.Operation })
+	}
+	slices.SortStableFunc(lines, func(a, b analysis.Line) int {
+		return cmp.Or(
+			cmp.Compare(choose(a.Outcome == "ok", "", a.Outcome), choose(b.Outcome == "ok", "", b.Outcome)),
+			cmp.Compare(place(a), place(b)))
+	})
+	return lines
+}
+
+func operationsKey(phase *analysis.Phase) string {
+	var names []string
+	for _, o := range phase.Operations {
+		names = append(names, o.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// add draws a line in the panel: as the continuation of one with its name if
+// that one has ended by then, else under a name of its own.
+func (p *panel) add(line analysis.Line, colours colours) {
+	n := namedLines{Name: line.Operation, Colour: colours.of(line.Phase, line.Operation), Values: slices.Clone(line.Values)}
+	switch {
+	case line.Outcome == "dropped":
+		n.Name, n.Outcome = "dropped", "dropped"
+	case line.Outcome != "ok":
+		n.Name, n.Outcome = line.Operation+" "+line.Outcome, line.Outcome
+	}
+	for i := range p.Series {
+		if p.Series[i].Name == n.Name && p.Series[i].continues(n.Values) {
+			return
+		}
+	}
+	if slices.ContainsFunc(p.Series, func(s namedLines) bool { return s.Name == n.Name }) {
+		n.Name = line.Phase + "." + n.Name
+	}
+	p.Series = append(p.Series, n)
+}
+
+// continues joins values to the line if the two share a second at the most, the
+// one in which one phase ended and the next began.
+func (n *namedLines) continues(values []float64) bool {
+	shared := 0
+	for i, v := range values {
+		if !math.IsNaN(v) && !math.IsNaN(n.Values[i]) {
+			shared++
+		}
+	}
+	if shared > 1 {
+		return false
+	}
+	for i, v := range values {
+		switch {
+		case math.IsNaN(v):
+		case math.IsNaN(n.Values[i]):
+			n.Values[i] = v
+		default:
+			n.Values[i] += v
+		}
+	}
+	return true
+}
+
+// maxPoints is how many points of a line are drawn: more than a screen is wide.
+const maxPoints = 1500
+
+// downsample keeps the lowest and the highest value of each of equal spans of
+// time, in their order, so that no peak is lost.
+func (c *charts) downsample(most int) {
+	n := len(c.Seconds)
+	if n <= most {
+		return
+	}
+	c.Bucket = (2*n + most - 1) / most
+	at := c.Seconds
+	c.Seconds = nil
+	for from := 0; from < n; from += c.Bucket {
+		c.Seconds = append(c.Seconds, at[from], (at[from]+at[min(from+c.Bucket, n)-1])/2)
+	}
+	for _, p := range c.Panels {
+		for i := range p.Series {
+			p.Series[i].Values = extremes(p.Series[i].Values, c.Bucket)
+		}
+	}
+}
+
+// extremes gives two values for each bucket, NaN where it has none.
+func extremes(values []float64, bucket int) []float64 {
+	var out []float64
+	for from := 0; from < len(values); from += bucket {
+		lowest, highest := -1, -1
+		for i := from; i < min(from+bucket, len(values)); i++ {
+			if math.IsNaN(values[i]) {
+				continue
+			}
+			if lowest < 0 || values[i] < values[lowest] {
+				lowest = i
+			}
+			if highest < 0 || values[i] > values[highest] {
+				highest = i
+			}
+		}
+		if lowest < 0 {
+			out = append(out, math.NaN(), math.NaN())
+			continue
+		}
+		out = append(out, values[min(lowest, highest)], values[max(lowest, highest)])
+	}
+	return out
+}
+
+// palette is the number of colours; style.css names them.
+const palette = 7
+
+// colours give an operation of a phase the same colour in every figure.
+type colours map[string]int
+
+// coloursOf deals colours out: first to what was measured, then to what was not,
+// which takes the colour of a measured operation of the same name.
+func coloursOf(run *analysis.Run) colours {
+	c := colours{}
+	dealt, byName := 0, map[string]int{}
+	for _, measured := range []bool{true, false} {
+		for _, step := range run.Steps {
+			for _, phase := range step.Phases {
+				if phase.Measured != measured {
+					continue
+				}
+				for _, o := range phase.Operations {
+					colour, known := byName[o.Name]
+					if measured || !known {
+						colour = dealt % palette
+						dealt++
+					}
+					c[phase.Name+"."+o.Name] = colour
+					byName[o.Name] = colour
+				}
+			}
+		}
+	}
+	return c
+}
+
+func (c colours) of(phase, operation string) int { return c[phase+"."+operation] }

@@ -1,0 +1,251 @@
+package report
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// HTML writes the result as one page that needs nothing but itself: it opens
+// without a network, and its tables and percentile curves without scripts.
+func HTML(w io.Writer, result *analysis.Result) error {
+	t, err := template.New("page.html").Funcs(functions()).ParseFS(assets, "assets/*.html")
+	if err != nil {
+		return fmt.Errorf("read page template: %w", err)
+	}
+	p, err := newPage(result)
+	if err != nil {
+		return err
+	}
+	if err := t.Execute(w, p); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// page is what the template shows.
+type page struct {
+	*analysis.Result
+	Title    string
+	Lead     verdict // over all runs; empty if there is one
+	Runs     []runView
+	Styles   template.CSS
+	Licences template.HTML
+	Scripts  []template.JS
+	// Policy lets the browser run these scripts only, and fetch nothing.
+	Policy string
+}
+
+// runView is one run as the template shows it.
+type runView struct {
+	*analysis.Run
+	Verdict   verdict
+	Story     []string
+	Lanes     []lane
+	Ticks     []tick
+	Results   []resultGroup
+	Troubles  []trouble
+	Narrow    *curveFigure // for phones; nil if there is nothing to draw
+	Wide      *curveFigure
+	Charts    *charts // nil if there is nothing to draw
+	Reproduce string
+}
+
+func newPage(result *analysis.Result) (*page, error) {
+	p := &page{Result: result, Title: titleOf(result), Lead: lead(result)}
+	for _, run := range result.Runs {
+		p.Runs = append(p.Runs, newRunView(run))
+	}
+	var files [5]string
+	for i, name := range []string{"uPlot.min.css", "style.css", "uPlot.iife.min.js", "charts.js", "uPlot.LICENSE"} {
+		data, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("read page asset: %w", err)
+		}
+		files[i] = string(data)
+	}
+	p.Styles = template.CSS(files[0] + "\n" + files[1])
+	p.Scripts = []template.JS{template.JS(files[2]), template.JS(files[3])}
+	p.Licences = template.HTML("<!-- This page contains uPlot.\n" + files[4] + "-->")
+	p.Policy = policy(p.Scripts)
+	return p, nil
+}
+
+// policy is a content security policy. What came from a log can then do nothing
+// even if it got past the escaping.
+func policy(scripts []template.JS) string {
+	hashes := ""
+	for _, script := range scripts {
+		sum := sha256.Sum256([]byte(script))
+		hashes += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src" + hashes
+}
+
+func newRunView(run *analysis.Run) runView {
+	colours := coloursOf(run)
+	lanes, ticks := timeline(run)
+	return runView{
+		Run: run, Verdict: judge(run), Story: story(run), Lanes: lanes, Ticks: ticks,
+		Results: resultGroups(run), Troubles: troublesOf(run),
+		Narrow: newCurveFigure(run, colours, 360, 300), Wide: newCurveFigure(run, colours, 960, 400),
+		Charts: newCharts(run, colours), Reproduce: reproduce(run),
+	}
+}
+
+// lead is the verdict over several runs.
+func lead(result *analysis.Result) verdict {
+	if len(result.Runs) == 1 {
+		return verdict{}
+	}
+	v := verdict{Tone: neutral}
+	complete, missed, judged := 0, 0, 0
+	for _, run := range result.Runs {
+		if run.Status == analysis.Complete {
+			complete++
+		}
+		if len(run.Objectives) > 0 {
+			judged++
+		}
+		if len(missedOf(run)) > 0 {
+			missed++
+		}
+	}
+	n := len(result.Runs)
+	switch {
+	case missed > 0:
+		v.worsen(bad)
+		v.say("Objectives were missed in %d of %s.", missed, plural(n, "run", "runs"))
+	case judged > 0:
+		v.Tone = good
+		v.say("All objectives held in %s.", choose(judged == n, "all "+plural(n, "run", "runs"), fmt.Sprintf("the %d of %d runs that declare any", judged, n)))
+	default:
+		v.say("%s; no objectives were declared.", plural(n, "run", "runs"))
+	}
+	if complete < n {
+		v.worsen(bad)
+		v.say("Only %d of %d runs are complete.", complete, n)
+	}
+	return v
+}
+
+// resultGroup is a phase's part of the table of results.
+type resultGroup struct {
+	*analysis.Phase
+	Rows []resultCells
+}
+
+// resultCells is one row: an operation by one clock. Only the first row of an
+// operation tells what does not depend on the clock.
+type resultCells struct {
+	*analysis.Operation
+	First   bool
+	Span    int // rows of the operation
+	Clock   clock
+	Traffic float64 // bytes per second
+	Partial bool    // not all operations have a time
+}
+
+func resultGroups(run *analysis.Run) []resultGroup {
+	var groups []resultGroup
+	for _, step := range run.Steps {
+		for _, phase := range step.Phases {
+			group := resultGroup{Phase: phase}
+			for _, operation := range phase.Operations {
+				group.Rows = append(group.Rows, operationRows(phase, operation)...)
+			}
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+func operationRows(phase *analysis.Phase, operation *analysis.Operation) []resultCells {
+	clocks := clocksOf(operation)
+	if len(clocks) == 0 {
+		name, _ := mainClock(phase, operation)
+		clocks = []clock{{Name: name}}
+	}
+	var rows []resultCells
+	for i, c := range clocks {
+		row := resultCells{Operation: operation, First: i == 0, Span: len(clocks), Clock: c}
+		if phase.Seconds() > 0 {
+			row.Traffic = float64(operation.Bytes) / phase.Seconds()
+		}
+		row.Partial = c.Distribution != nil && (c.Count != operation.Count || c.LowerBounds > 0)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// reproduce is the command that does the run again.
+func reproduce(run *analysis.Run) string {
+	command := "plimsoll run scenario.yaml"
+	for _, name := range slices.Sorted(maps.Keys(run.Parameters)) {
+		command += " --set " + shellWord(name+"="+run.Parameters[name])
+	}
+	return command
+}
+
+// shellWord quotes what a shell would not take as one plain word.
+func shellWord(s string) string {
+	if regexp.MustCompile(`^[A-Za-z0-9_=.,:/%@+-]+$`).MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"seconds": seconds, "optional": optional, "traffic": traffic, "memory": memory, "rate": rate, "count": count,
+		"cpus": cpus, "share": share, "machine": machineOf, "brief": brief,
+		"float":       func(n uint64) float64 { return float64(n) },
+		"value":       objectiveValue,
+		"measure":     measureWords,
+		"reasons":     reasonWords,
+		"coordinate":  func(v float64) string { return fmt.Sprintf("%.1f", v) },
+		"percentage":  func(v float64) string { return fmt.Sprintf("%.3f%%", v) },
+		"unbroken":    unbroken,
+		"afterFirst":  afterFirst,
+		"significant": significant,
+		"add":         func(a, b float64) float64 { return a + b },
+	}
+}
+
+func objectiveValue(o analysis.Objective) string {
+	if o.Value == nil {
+		return absent
+	}
+	return quantity(*o.Value, o.Unit, o.Text)
+}
+
+func reasonWords(reasons []tally) string {
+	var words []string
+	for _, r := range reasons {
+		words = append(words, r.Name+" "+count(r.Count))
+	}
+	return strings.Join(words, ", ")
+}
+
+// unbroken keeps numbers and their units on one line.
+func unbroken(text string) string {
+	return regexp.MustCompile(`([0-9]) (ns|µs|ms|s|min|h|%)([^a-z]|$)`).ReplaceAllString(text, "$1\u00a0$2$3")
+}
+
+// afterFirst is what follows the first line of a reason: a log's last lines.
+func afterFirst(text string) string {
+	_, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return rest
+}

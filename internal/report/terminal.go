@@ -1,0 +1,307 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+)
+
+// columns is how wide a terminal may be taken to be.
+const columns = 100
+
+// Terminal writes the result as plain text.
+func Terminal(w io.Writer, result *analysis.Result) error { return terminal(w, result, false) }
+
+// TerminalInColour writes the result for a terminal that shows colours.
+func TerminalInColour(w io.Writer, result *analysis.Result) error { return terminal(w, result, true) }
+
+func terminal(w io.Writer, result *analysis.Result, colour bool) error {
+	p := &printer{colour: colour}
+	for i, run := range result.Runs {
+		if i > 0 {
+			p.line("")
+		}
+		p.run(result, run)
+	}
+	if _, err := io.WriteString(w, p.text.String()); err != nil {
+		return fmt.Errorf("print result: %w", err)
+	}
+	return nil
+}
+
+// printer gathers lines of a terminal.
+type printer struct {
+	text   strings.Builder
+	colour bool
+}
+
+func (p *printer) run(result *analysis.Result, run *analysis.Run) {
+	p.header(result, run)
+	p.results(run)
+	p.unmeasured(run)
+	p.troubles(run)
+	p.objectives(run)
+	p.usage(run)
+	p.warnings(run)
+}
+
+func (p *printer) header(result *analysis.Result, run *analysis.Run) {
+	title := titleOf(result)
+	if len(result.Runs) > 1 {
+		title += fmt.Sprintf(" · run %d, %s", run.Index, run.Name)
+	}
+	status := fmt.Sprintf("complete in %s", seconds(run.Duration))
+	as := green
+	if run.Status != analysis.Complete {
+		status = fmt.Sprintf("%s at %s", run.Status, seconds(run.Duration))
+		as = red
+	}
+	title = shorten(oneLine(title), columns-len(status)-3)
+	p.line(p.paint(title, bold) + " · " + p.paint(status, as))
+	p.line(p.paint(shorten(oneLine(machineOf(run.Environment.Host)), columns), faint))
+	if run.Status != analysis.Complete && run.Reason != "" {
+		p.line("")
+		p.wrapped("", run.Reason)
+	}
+}
+
+// results is the table of what was measured: whole operations, each with its
+// parts indented under it.
+func (p *printer) results(run *analysis.Run) {
+	var rows []table.Row
+	for _, step := range run.Steps {
+		for _, phase := range step.Phases {
+			if !phase.Measured {
+				continue
+			}
+			for i, operation := range phase.Operations {
+				rows = append(rows, resultRow(phase, operation, i == 0))
+			}
+			if len(phase.Operations) == 0 {
+				rows = append(rows, table.Row{phase.Name, absent, "0", absent, absent, absent, absent, absent, absent, absent})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		p.section("Nothing was measured.")
+		return
+	}
+	fit(rows)
+	p.line("")
+	p.table(table.Row{"phase", "operation", "n", "rate", "success", "clock", "p50", "p90", "p99", "max"}, rows, "llrrrlrrrr")
+}
+
+func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool) table.Row {
+	name, d := mainClock(phase, operation)
+	row := table.Row{
+		choose(first, oneLine(phase.Name), ""), choose(operation.Part, "  ", "") + oneLine(operation.Name),
+		count(operation.Count), rate(operation.Rate), share(operation.Outcomes["ok"], operation.Count), name,
+	}
+	if d == nil {
+		return append(row, absent, absent, absent, absent)
+	}
+	return append(row, optional(d.P50), optional(d.P90), optional(d.P99), seconds(d.Max))
+}
+
+// fit shortens the names in the first two columns until the rows fit the terminal.
+func fit(rows []table.Row) {
+	widths := [10]int{5, 9, 1, 4, 7, 8, 3, 3, 3, 3}
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell.(string)))
+		}
+	}
+	over := -columns
+	for _, width := range widths {
+		over += width + len(gap)
+	}
+	for over > 0 && max(widths[0], widths[1]) > 5 {
+		longer := 0
+		if widths[1] > widths[0] {
+			longer = 1
+		}
+		widths[longer]--
+		over--
+	}
+	for _, row := range rows {
+		row[0] = shorten(row[0].(string), widths[0])
+		row[1] = shorten(row[1].(string), widths[1])
+	}
+}
+
+func (p *printer) unmeasured(run *analysis.Run) {
+	for _, step := range run.Steps {
+		if step.Measured {
+			continue
+		}
+		var parts []string
+		for _, phase := range step.Phases {
+			parts = append(parts, fmt.Sprintf("%s (%s of %s operations succeeded in %s)",
+				phase.Name, count(phase.Succeeded), count(phase.Count), seconds(phase.Seconds())))
+		}
+		p.section("Not measured: %s: %s.", step.Name, strings.Join(parts, ", "))
+	}
+}
+
+func (p *printer) troubles(run *analysis.Run) {
+	troubles := troublesOf(run)
+	if len(troubles) == 0 {
+		return
+	}
+	p.section("Not ok")
+	for _, t := range troubles {
+		subject := t.Phase
+		if t.Operation != "" {
+			subject += "." + t.Operation
+		}
+		if !t.Measured {
+			subject += " (not measured)"
+		}
+		p.wrapped("  ", troubleLine(subject, t))
+	}
+}
+
+// troubleLine reads: gets.get: 12 rejected, 3 timed-out of 6,000 (http-429 12, timeout 3).
+func troubleLine(subject string, t trouble) string {
+	var outcomes, reasons []string
+	for _, o := range t.Outcomes {
+		outcomes = append(outcomes, count(o.Count)+" "+o.Name)
+	}
+	for _, r := range t.Reasons {
+		reasons = append(reasons, r.Name+" "+count(r.Count))
+	}
+	line := subject + ": " + choose(len(outcomes) > 0, strings.Join(outcomes, ", "), "none") + " of " + count(t.Count)
+	if len(reasons) > 0 {
+		line += " (" + strings.Join(reasons, ", ") + ")"
+	}
+	return line
+}
+
+func (p *printer) objectives(run *analysis.Run) {
+	if len(run.Objectives) == 0 {
+		return
+	}
+	var rows []table.Row
+	for _, o := range run.Objectives {
+		value := absent
+		if o.Value != nil {
+			value = quantity(*o.Value, o.Unit, o.Text)
+		}
+		result := p.paint("pass", green)
+		if !o.Held {
+			result = p.paint("FAIL", red)
+		}
+		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), value, shorten(oneLine(o.Text), 20), count(o.N)})
+	}
+	missed := len(missedOf(run))
+	p.section("%s", choose(missed == 0, "Objectives: all held", fmt.Sprintf("Objectives: %d of %d missed", missed, len(run.Objectives))))
+	p.table(table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
+	for _, o := range run.Objectives {
+		if o.Note != "" {
+			p.wrapped("  ", o.Name+": "+o.Note)
+		}
+	}
+}
+
+func (p *printer) usage(run *analysis.Run) {
+	if len(run.Components) == 0 {
+		return
+	}
+	var rows []table.Row
+	for _, u := range run.Components {
+		rows = append(rows, table.Row{shorten(oneLine(u.Component), 40), cpus(u.MeanCPU), cpus(u.MaxCPU), memory(u.MaxRSS), memory(u.EndRSS)})
+	}
+	p.line("")
+	p.table(table.Row{"component", "mean CPUs", "max CPUs", "max RSS", "RSS at end"}, rows, "lrrrr")
+}
+
+func (p *printer) warnings(run *analysis.Run) {
+	if len(run.Warnings) == 0 {
+		return
+	}
+	p.line("")
+	p.line(p.paint("Warnings", yellow))
+	for _, w := range run.Warnings {
+		p.wrapped("  ", w.About+": "+w.What)
+		if w.Why != "" {
+			p.wrapped("    ", "why: "+w.Why)
+		}
+		if w.Mend != "" {
+			p.wrapped("    ", "mend: "+w.Mend)
+		}
+	}
+}
+
+// gap stands between the columns of a table.
+const gap = "  "
+
+// table prints rows; alignment has a letter, l or r, for each column.
+func (p *printer) table(header table.Row, rows []table.Row, alignment string) {
+	t := table.NewWriter()
+	t.SetStyle(table.Style{
+		Box:     table.BoxStyle{PaddingRight: gap, MiddleHorizontal: "─"},
+		Format:  table.FormatOptions{Header: text.FormatDefault},
+		Options: table.Options{SeparateHeader: true},
+	})
+	var configs []table.ColumnConfig
+	for i, letter := range alignment {
+		align := text.AlignLeft
+		if letter == 'r' {
+			align = text.AlignRight
+		}
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+	}
+	t.SetColumnConfigs(configs)
+	t.AppendHeader(header)
+	t.AppendRows(rows)
+	for line := range strings.Lines(t.Render()) {
+		p.line(strings.TrimRight(line, " \n"))
+	}
+}
+
+func (p *printer) line(s string) {
+	p.text.WriteString(s)
+	p.text.WriteByte('\n')
+}
+
+func (p *printer) section(format string, args ...any) {
+	p.line("")
+	p.wrapped("", fmt.Sprintf(format, args...))
+}
+
+// wrapped prints text from elsewhere within the terminal's width, its later lines indented.
+func (p *printer) wrapped(indent, s string) {
+	for i, paragraph := range strings.Split(strings.TrimSpace(plain(s)), "\n") {
+		wrapped := text.WrapSoft(paragraph, columns-len(indent)-2)
+		for j, line := range strings.Split(wrapped, "\n") {
+			p.line(indent + choose(i+j > 0, "  ", "") + strings.TrimRight(line, " "))
+		}
+	}
+}
+
+// shade is the number of an ANSI colour or weight.
+type shade int
+
+const (
+	bold   shade = 1
+	faint  shade = 2
+	red    shade = 31
+	green  shade = 32
+	yellow shade = 33
+)
+
+func (p *printer) paint(s string, as shade) string {
+	if !p.colour {
+		return s
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", as, s)
+}
+
+// oneLine makes a text from elsewhere fit to stand in a line of a terminal.
+func oneLine(s string) string { return strings.Join(strings.Fields(plain(s)), " ") }

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/measure"
+)
+
+// tone is how good the news is.
+type tone string
+
+const (
+	good    tone = "good"
+	caution tone = "caution"
+	bad     tone = "bad"
+	neutral tone = "neutral"
+)
+
+// verdict is what a run came to, in sentences, the most important one first.
+type verdict struct {
+	Tone      tone
+	Sentences []string
+}
+
+// judge puts a run into words.
+func judge(run *analysis.Run) verdict {
+	v := verdict{Tone: neutral}
+	v.status(run)
+	v.objectives(run)
+	if n := len(run.Warnings); n > 0 {
+		v.worsen(caution)
+		v.say("%s with the numbers; read %s first.", plural(n, "warning comes", "warnings come"), choose(n == 1, "it", "them"))
+	}
+	return v
+}
+
+func (v *verdict) say(format string, args ...any) {
+	v.Sentences = append(v.Sentences, fmt.Sprintf(format, args...))
+}
+
+// worsen lowers the tone, and never raises it.
+func (v *verdict) worsen(t tone) {
+	if v.Tone != bad {
+		v.Tone = t
+	}
+}
+
+func (v *verdict) status(run *analysis.Run) {
+	// A log's last lines may follow the reason; they are shown apart.
+	reason, _, _ := strings.Cut(strings.TrimSpace(run.Reason), "\n")
+	reason = strings.TrimRight(reason, ".:")
+	if reason == "" {
+		reason = "no reason was recorded"
+	}
+	switch run.Status {
+	case analysis.Incomplete:
+		v.worsen(bad)
+		v.say("This run is incomplete: %s, at %s. Its numbers are of what ran until then.", reason, seconds(run.Duration))
+	case analysis.Failed:
+		v.worsen(bad)
+		v.say("This run failed after %s: %s. Its numbers are of what ran until then.", seconds(run.Duration), reason)
+	}
+}
+
+func (v *verdict) objectives(run *analysis.Run) {
+	missed := missedOf(run)
+	n := len(run.Objectives)
+	switch {
+	case n == 0:
+		v.say("No objectives were declared, so nothing passed or failed.")
+		return
+	case len(missed) == 0:
+		if run.Status == analysis.Complete {
+			v.Tone = good
+		}
+		v.say("%s held.", choose(n == 1, "The one objective", fmt.Sprintf("All %d objectives", n)))
+		return
+	}
+	v.worsen(bad)
+	for _, objective := range missed {
+		v.Sentences = append(v.Sentences, missedSentence(objective))
+	}
+	if held := n - len(missed); held > 0 {
+		v.say("%s held.", plural(held, "other objective", "other objectives"))
+	}
+}
+
+func missedOf(run *analysis.Run) []analysis.Objective {
+	return slices.DeleteFunc(slices.Clone(run.Objectives), func(o analysis.Objective) bool { return o.Held })
+}
+
+// missedSentence says what was measured, and on which side of which bound.
+func missedSentence(o analysis.Objective) string {
+	subject := measureWords(o.Measure)
+	if o.Value == nil {
+		return fmt.Sprintf("There is no value for %s, so its objective counts as missed: %s.", subject, choose(o.Note != "", o.Note, "it was not measured"))
+	}
+	side, bound := "over", o.Max
+	if bound == nil || *o.Value <= *bound {
+		side, bound = "under", o.Min
+	}
+	if bound == nil {
+		return fmt.Sprintf("%s was %s; its objective was missed.", upperFirst(subject), quantity(*o.Value, o.Unit, o.Text))
+	}
+	value, limit := apart(*o.Value, *bound, o)
+	return fmt.Sprintf("%s was %s, %s the bound of %s.", upperFirst(subject), value, side, limit)
+}
+
+// apart writes a value and its bound with as many digits as tell them apart.
+func apart(value, bound float64, o analysis.Objective) (string, string) {
+	v, b := quantity(value, o.Unit, o.Text), brief(quantity(bound, o.Unit, o.Text))
+	if brief(v) != b {
+		return v, b
+	}
+	unit := map[string]string{"seconds": " s", "fraction": "", "per second": "/s", "bytes": " B"}[o.Unit]
+	return fmt.Sprintf("%.9g%s", value, unit), fmt.Sprintf("%.9g%s", bound, unit)
+}
+
+// measureWords puts a measure into words: p99(gets.get.response) is the p99
+// response time of gets.get. Other expressions stand as they were written.
+func measureWords(text string) string {
+	m, err := measure.Parse(text)
+	if err != nil {
+		return text
+	}
+	subject := m.Phase
+	if m.Operation != "" {
+		subject += "." + m.Operation
+	}
+	statistic := m.Statistic
+	if words := map[string]string{
+		"success": "the success rate", "count": "the number", "rate": "the rate", "items": "the number of items",
+		"bytes": "the number of bytes", "min": "the shortest", "max": "the longest", "stddev": "the standard deviation of the",
+	}[statistic]; words != "" {
+		statistic = words
+	}
+	switch m.Clock {
+	case "":
+		return statistic + " of " + subject
+	case "lag":
+		return statistic + " lag of " + subject
+	}
+	return statistic + " " + m.Clock + " time of " + subject
+}
+
+// story says in a sentence what each measured phase came to.
+func story(run *analysis.Run) []string {
+	var sentences []string
+	for _, step := range run.Steps {
+		for _, phase := range step.Phases {
+			if phase.Measured && len(phase.Operations) > 0 {
+				sentences = append(sentences, phaseSentence(phase))
+			}
+		}
+	}
+	return sentences
+}
+
+func phaseSentence(phase *analysis.Phase) string {
+	operation := phase.Operations[0]
+	succeeded := fmt.Sprintf("%s of %s operations succeeded, ", count(phase.Succeeded), count(phase.Count))
+	if phase.Succeeded == phase.Count {
+		succeeded = fmt.Sprintf("all %s operations succeeded, ", count(phase.Count))
+	}
+	name, d := mainClock(phase, operation)
+	switch {
+	case phase.Succeeded == 0 && d == nil:
+		return fmt.Sprintf("%s: none of %s operations succeeded, so there are no times.", phase.Name, count(phase.Count))
+	case d == nil:
+		return fmt.Sprintf("%s: %sat %s.", phase.Name, succeeded, rate(operation.Rate))
+	}
+	times := fmt.Sprintf("%s time up to %s", name, seconds(d.Max))
+	switch {
+	case d.P99 != nil:
+		times = fmt.Sprintf("%s time %s at p50, %s at p99 and %s at most", name, optional(d.P50), seconds(*d.P99), seconds(d.Max))
+	case d.P50 != nil:
+		times = fmt.Sprintf("%s time %s at p50 and %s at most", name, seconds(*d.P50), seconds(d.Max))
+	}
+	return fmt.Sprintf("%s: %sat %s; %s.", phase.Name, succeeded, rate(operation.Rate), times)
+}
+
+// plural writes a number and the word that goes with it.
+func plural(n int, one, many string) string {
+	return fmt.Sprintf("%d %s", n, choose(n == 1, one, many))
+}
+
+func choose(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+// upperFirst begins a sentence, but leaves p99 and promql() as they are written.
+func upperFirst(s string) string {
+	if rest, found := strings.CutPrefix(s, "the "); found {
+		return "The " + rest
+	}
+	if rest, found := strings.CutPrefix(s, "mean "); found {
+		return "Mean " + rest
+	}
+	return s
+}
