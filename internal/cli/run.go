@@ -98,7 +98,11 @@ func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error
 // provision starts the targets that scenarios can ask for.
 func provision(finder *assets.Finder) engine.Provision {
 	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
-		return local.Start(ctx, local.Options{Spec: *spec.Local, Dir: dir, LogDir: logs, Binaries: finder})
+		t, err := local.Start(ctx, local.Options{Spec: *spec.Local, Dir: dir, LogDir: logs, Binaries: finder})
+		if err != nil {
+			return nil, err // a nil *local.Target would be a target
+		}
+		return t, nil
 	}
 }
 

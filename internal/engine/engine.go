@@ -179,7 +179,9 @@ func (r *run) end(err error) error {
 			r.event(store.RunFailed, "", err.Error())
 		}
 	}
-	err = errors.Join(err, r.recorder.Close())
+	if lost := r.recorder.Close(); !errors.Is(err, lost) { // it may be what ended the run
+		err = errors.Join(err, lost)
+	}
 	if r.target != nil {
 		r.Watcher.Say("stopping the target")
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

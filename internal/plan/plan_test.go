@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -213,6 +214,8 @@ func FuzzLoad(f *testing.F) {
 		f.Add(faults)
 	}
 	f.Fuzz(func(t *testing.T, source []byte) {
+		late := time.AfterFunc(10*time.Second, func() { panic(fmt.Sprintf("no end with %q", source)) })
+		defer late.Stop()
 		if s, err := Load("fuzz.yaml", source, nil); err == nil {
 			New(s, nil)
 		}
