@@ -38,7 +38,7 @@ type panel struct {
 type namedLines struct {
 	Name   string `json:"name"`
 	Colour int    `json:"colour"`
-	// Outcome is set for operations that did not succeed; they are drawn as trouble.
+	// Outcome of operations that did not succeed, which are coloured by it.
 	Outcome string `json:"outcome,omitempty"`
 	Values  series `json:"values"`
 }
@@ -107,10 +107,15 @@ func usagePanel(title, unit string, lines []analysis.Line) panel {
 }
 
 // outcomePanels gives a panel to each group of phases that have the same
-// operations, so that phases of one kind stand on one scale, one after the other.
+// operations, so that phases of one kind stand on one scale, one after the
+// other. What did not succeed has a panel and a scale of its own under it.
 func outcomePanels(run *analysis.Run, colours colours) []panel {
-	var panels []panel
-	index := map[string]int{}
+	type group struct {
+		phases            []string
+		succeeded, others panel
+	}
+	var groups []*group
+	byKind := map[string]*group{}
 	for _, step := range run.Steps {
 		for _, phase := range step.Phases {
 			lines := linesOf(run.Figures, phase)
@@ -118,29 +123,43 @@ func outcomePanels(run *analysis.Run, colours colours) []panel {
 				continue
 			}
 			kind := operationsKey(phase)
-			at, known := index[kind]
-			if !known {
-				at = len(panels)
-				index[kind] = at
-				panels = append(panels, panel{Title: phase.Name, Unit: "rate"})
-			} else {
-				panels[at].Title += ", " + phase.Name
+			g := byKind[kind]
+			if g == nil {
+				g = &group{}
+				byKind[kind] = g
+				groups = append(groups, g)
 			}
+			g.phases = append(g.phases, phase.Name)
 			for _, line := range lines {
-				panels[at].add(line, colours)
+				if line.Outcome == "ok" {
+					g.succeeded.add(line, colours)
+				} else {
+					g.others.add(line, colours)
+				}
 			}
 		}
 	}
-	for i := range panels {
-		panels[i].Title = shorten(panels[i].Title, 60) + ": operations per second"
+	var panels []panel
+	for _, g := range groups {
+		phases := shorten(strings.Join(g.phases, ", "), 60)
+		g.succeeded.Title = phases + ": operations that succeeded, per second"
+		g.others.Title = phases + ": operations that did not succeed, per second"
+		for _, p := range []panel{g.succeeded, g.others} {
+			if len(p.Series) > 0 {
+				p.Unit = "rate"
+				panels = append(panels, p)
+			}
+		}
 	}
 	return panels
 }
 
 // linesOf lists the lines of a phase: those of operations that succeeded, in
-// the order of the tables, then the others.
+// the order of the tables, then the others; none that has no point.
 func linesOf(f *analysis.Figures, phase *analysis.Phase) []analysis.Line {
-	lines := slices.DeleteFunc(slices.Clone(f.Outcomes), func(l analysis.Line) bool { return l.Phase != phase.Name })
+	lines := slices.DeleteFunc(slices.Clone(f.Outcomes), func(l analysis.Line) bool {
+		return l.Phase != phase.Name || !slices.ContainsFunc(l.Values, func(v float64) bool { return !math.IsNaN(v) })
+	})
 	place := func(l analysis.Line) int {
 		return slices.IndexFunc(phase.Operations, func(o *analysis.Operation) bool { return o.Name == l.Operation })
 	}

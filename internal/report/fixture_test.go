@@ -279,7 +279,7 @@ func nothingSucceeded() *analysis.Result {
 	result := quickstart()
 	run := result.Runs[0]
 	run.Status = analysis.Failed
-	run.Reason = "etcd-0 exited with status 2; its log ends:\n{\"level\":\"fatal\",\"msg\":\"failed to sync\",\"error\":\"no space left on device\"}\n{\"level\":\"info\",\"msg\":\"closing\"}"
+	run.Reason = "etcd-0 (process 4711) ended by itself after 12.8s with exit status 2; likely cause: the disk is full\nlast lines of logs/etcd-0.log:\n{\"level\":\"fatal\",\"msg\":\"failed to sync\",\"error\":\"no space left on device\"}\n{\"level\":\"info\",\"msg\":\"closing\"}"
 	run.Duration = 14.2
 	run.Steps = run.Steps[1:2]
 	walks := run.Steps[0].Phases[0]

@@ -155,7 +155,7 @@ type resultCells struct {
 	Span    int // rows of the operation
 	Clock   clock
 	Traffic float64 // bytes per second
-	Partial bool    // not all operations have a time
+	Note    string  // set in the last row if not every operation has a time of its own
 }
 
 func resultGroups(run *analysis.Run) []resultGroup {
@@ -184,10 +184,27 @@ func operationRows(phase *analysis.Phase, operation *analysis.Operation) []resul
 		if phase.Seconds() > 0 {
 			row.Traffic = float64(operation.Bytes) / phase.Seconds()
 		}
-		row.Partial = c.Distribution != nil && (c.Count != operation.Count || c.LowerBounds > 0)
+		if i == len(clocks)-1 {
+			row.Note = timesNote(phase, operation)
+		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// timesNote says how many operations the times are of, if not of all.
+func timesNote(phase *analysis.Phase, operation *analysis.Operation) string {
+	name, d := mainClock(phase, operation)
+	switch {
+	case d == nil:
+		return fmt.Sprintf("None of the %s operations has a %s time: none succeeded.", count(operation.Count), name)
+	case d.LowerBounds > 0:
+		return fmt.Sprintf("The %s times are of %s of the %s operations; %s of them timed out, so that their times are lower bounds.",
+			name, count(d.Count), count(operation.Count), count(d.LowerBounds))
+	case d.Count != operation.Count:
+		return fmt.Sprintf("The %s times are of %s of the %s operations: those that succeeded.", name, count(d.Count), count(operation.Count))
+	}
+	return ""
 }
 
 // reproduce is the command that does the run again.
@@ -229,14 +246,6 @@ func objectiveValue(o analysis.Objective) string {
 		return absent
 	}
 	return quantity(*o.Value, o.Unit, o.Text)
-}
-
-func reasonWords(reasons []tally) string {
-	var words []string
-	for _, r := range reasons {
-		words = append(words, r.Name+" "+count(r.Count))
-	}
-	return strings.Join(words, ", ")
 }
 
 // unbroken keeps numbers and their units on one line.

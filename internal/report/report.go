@@ -102,6 +102,15 @@ func tallies(counts map[string]int64, without string) []tally {
 	return list
 }
 
+// reasonWords reads: http-429 × 61, timeout × 12.
+func reasonWords(reasons []tally) string {
+	var words []string
+	for _, r := range reasons {
+		words = append(words, r.Name+" × "+count(r.Count))
+	}
+	return strings.Join(words, ", ")
+}
+
 // machineOf is the machine in one line.
 func machineOf(host store.Host) string {
 	var parts []string

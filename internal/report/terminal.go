@@ -23,6 +23,9 @@ func TerminalInColour(w io.Writer, result *analysis.Result) error { return termi
 
 func terminal(w io.Writer, result *analysis.Result, colour bool) error {
 	p := &printer{colour: colour}
+	if len(result.Runs) == 0 {
+		p.line("This result holds no runs.")
+	}
 	for i, run := range result.Runs {
 		if i > 0 {
 			p.line("")
@@ -167,18 +170,15 @@ func (p *printer) troubles(run *analysis.Run) {
 	}
 }
 
-// troubleLine reads: gets.get: 12 rejected, 3 timed-out of 6,000 (http-429 12, timeout 3).
+// troubleLine reads: gets.get: 12 rejected, 3 timed-out of 6,000 (http-429 × 12, timeout × 3).
 func troubleLine(subject string, t trouble) string {
-	var outcomes, reasons []string
+	var outcomes []string
 	for _, o := range t.Outcomes {
 		outcomes = append(outcomes, count(o.Count)+" "+o.Name)
 	}
-	for _, r := range t.Reasons {
-		reasons = append(reasons, r.Name+" "+count(r.Count))
-	}
 	line := subject + ": " + choose(len(outcomes) > 0, strings.Join(outcomes, ", "), "none") + " of " + count(t.Count)
-	if len(reasons) > 0 {
-		line += " (" + strings.Join(reasons, ", ") + ")"
+	if len(t.Reasons) > 0 {
+		line += " (" + reasonWords(t.Reasons) + ")"
 	}
 	return line
 }

@@ -71,14 +71,13 @@
     };
   }
 
-  // line says how a series is drawn: what did not succeed is always vermilion, by its outcome dashed.
+  // line says how a series is drawn: by its operation or component, or by what went wrong.
   function line(series, write) {
-    const trouble = { failed: [], rejected: [6, 3], "timed-out": [2, 3], dropped: [10, 3, 2, 3] }[series.outcome];
+    const outcome = { failed: "trouble", rejected: "c1", "timed-out": "c3", dropped: "c6" }[series.outcome];
     return {
       label: series.name,
-      stroke: colour(trouble ? "trouble" : "c" + series.colour),
+      stroke: colour(outcome || "c" + series.colour),
       width: 1.75,
-      dash: trouble,
       points: { size: 4 },
       value: (chart, v) => (v == null ? "" : write(v)),
     };
