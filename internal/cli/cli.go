@@ -154,6 +154,7 @@ missed, 5 the run is invalid (a component died), 130 interrupted.`,
 	for _, command := range append(root.Commands(), root) {
 		command.Args = usageArgs(command.Args)
 	}
+	root.InitDefaultCompletionCmd()
 	return root
 }
 
