@@ -52,11 +52,12 @@ func (r *run) fill(ctx context.Context, fill v1.Fill) error {
 // phase is a phase under way.
 type phase struct {
 	v1.Phase
-	loop   loop.Phase
-	random *rand.Rand
-	done   atomic.Int64
-	stop   context.Context // done when no operation may start any more
-	halt   context.CancelFunc
+	workload workload.Workload
+	loop     loop.Phase
+	random   *rand.Rand
+	done     atomic.Int64
+	stop     context.Context // done when no operation may start any more
+	halt     context.CancelFunc
 }
 
 // step runs the phases of a step in parallel, background phases as long as the others.
@@ -68,6 +69,7 @@ func (r *run) step(ctx context.Context, index int) error {
 		if phases[i], err = r.dial(ctx, step.Phases[i]); err != nil {
 			return cause(ctx, fmt.Errorf("step %s: phase %s: %w", step.Name, step.Phases[i].Name, err))
 		}
+		defer phases[i].workload.Close()
 	}
 	r.event(store.StepStarted, string(step.Name), "")
 	started := r.clock.Now()
@@ -143,9 +145,6 @@ func (r *run) drivePhase(ctx context.Context, p *phase) {
 		p.loop.Open(ctx, loop.Open{Arrivals: arrivals, Backlog: load.Open.Backlog, Drain: time.Duration(p.Timeout)})
 	}
 	r.event(store.PhaseEnded, string(p.Name), "")
-	for _, client := range p.loop.Clients {
-		_ = client.Close()
-	}
 }
 
 // dial prepares a phase's workload and connects its clients.
@@ -154,13 +153,13 @@ func (r *run) dial(ctx context.Context, spec v1.Phase) (*phase, error) {
 	if err := w.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	p := &phase{Phase: spec, random: r.random(spec.Name, -1)}
+	p := &phase{Phase: spec, workload: w, random: r.random(spec.Name, -1)}
 	p.stop, p.halt = context.WithCancel(context.Background())
 	p.loop = loop.Phase{Clock: r.clock, Stop: p.stop.Done(), Done: &p.done}
 	for i := range spec.Load.Clients() {
 		client, err := w.Dial(ctx, i, r.random(spec.Name, i))
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, w.Close())
 		}
 		p.loop.Clients = append(p.loop.Clients, client)
 	}

@@ -16,14 +16,14 @@ type Workload interface {
 	// Dial gives the index-th client. Everything random in it comes from random, so that a client
 	// is a function of the seed and its index.
 	Dial(ctx context.Context, index int, random *rand.Rand) (Client, error)
+	// Close lets go of what the workload holds, such as its clients' connections, once they have ended.
+	Close() error
 }
 
 // Client is one logical user. It is used by one goroutine at a time.
 type Client interface {
 	// Next gives the next operation, or false when there is nothing left to do. It does no I/O.
 	Next() (Op, bool)
-	// Close lets go of what the client holds.
-	Close() error
 }
 
 // Op is one measured action.

@@ -2,73 +2,99 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
-// connection is one HTTP/2 connection to the API server.
-type connection struct {
-	client    *http.Client
-	transport *http.Transport
-	base      url.URL
-}
+const (
+	// handshakes is how many connections are opened at once.
+	handshakes = 8
+	// dialTimeout bounds the opening of one connection, and its first request.
+	dialTimeout = 10 * time.Second
+)
 
 // connect opens n connections as the identity and proves each with a request,
 // so that no measured operation pays for a handshake.
-func connect(ctx context.Context, api target.KubeAPI, identity target.Identity, n int) ([]*connection, error) {
+func connect(ctx context.Context, api target.KubeAPI, identity target.Identity, n int) (connections, error) {
 	config, err := api.RESTConfig(identity)
 	if err != nil {
 		return nil, err
 	}
-	connections := make([]*connection, n)
-	for i := range connections {
-		if connections[i], err = open(config); err != nil {
-			return nil, err
-		}
-		if err := connections[i].prove(ctx); err != nil {
-			return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
-		}
+	opened, err := newConnections(config, n)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
 	}
-	return connections, nil
+	proofs, ctx := errgroup.WithContext(ctx)
+	proofs.SetLimit(handshakes)
+	for _, c := range opened {
+		proofs.Go(func() error { return c.prove(ctx) })
+	}
+	if err := proofs.Wait(); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err), opened.close())
+	}
+	return opened, nil
 }
 
-func open(config *rest.Config) (*connection, error) {
+type connections []*connection
+
+// newConnections gives connections that open with their first request.
+func newConnections(config *rest.Config, n int) (connections, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read client certificates: %w", err)
 	}
-	base, err := url.Parse(config.Host)
+	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read server address: %w", err)
 	}
 	transport := &http.Transport{
 		TLSClientConfig:   tlsConfig,
 		ForceAttemptHTTP2: true,
-		// One connection is one connection: requests beyond the server's stream limit queue, rather
-		// than open another behind our back.
-		HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true, MaxReadFrameSize: 1 << 20},
+		HTTP2:             &http.HTTP2Config{MaxReadFrameSize: 1 << 20},
 		// Compression is asked for by nobody: it would measure gzip.
-		DisableCompression:  true,
-		TLSHandshakeTimeout: 10 * time.Second,
+		DisableCompression: true,
 	}
-	wrapped, err := rest.HTTPWrappersForConfig(config, transport)
-	if err != nil {
-		return nil, fmt.Errorf("read credentials: %w", err)
+	all := make(connections, n)
+	for i := range all {
+		all[i] = &connection{base: *base, line: newLine(transport, base)}
+		// The wrappers add credentials to a request, and nothing else.
+		if all[i].signed, err = rest.HTTPWrappersForConfig(config, all[i].line); err != nil {
+			return nil, fmt.Errorf("read credentials: %w", err)
+		}
 	}
-	return &connection{&http.Client{Transport: wrapped}, transport, *base}, nil
+	return all, nil
+}
+
+func (all connections) close() error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.line.close())
+	}
+	return errors.Join(errs...)
+}
+
+// connection is the way to the API server, over one line, as one identity.
+type connection struct {
+	base   url.URL
+	line   *line
+	signed http.RoundTripper // the line, with credentials
 }
 
 // prove performs one cheap request that every authenticated user may make.
 func (c *connection) prove(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	response, err := c.send(ctx, http.MethodGet, "/version", nil, 0)
 	if err != nil {
@@ -82,10 +108,11 @@ func (c *connection) prove(ctx context.Context) error {
 	return err
 }
 
-// send performs a request; path may carry a query.
+// send sends one request, once, and follows no redirect; path may carry a query.
 func (c *connection) send(ctx context.Context, method, path string, body io.Reader, length int64) (*http.Response, error) {
 	address := c.base
-	address.Path, address.RawQuery, _ = strings.Cut(path, "?")
+	path, address.RawQuery, _ = strings.Cut(path, "?")
+	address.Path = strings.TrimSuffix(c.base.Path, "/") + path
 	request := &http.Request{
 		Method: method, URL: &address, Host: address.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -96,7 +123,86 @@ func (c *connection) send(ctx context.Context, method, path string, body io.Read
 		request.Header.Set("Content-Type", "application/json")
 		request.Body = io.NopCloser(body)
 	}
-	return c.client.Do(request.WithContext(ctx))
+	return c.signed.RoundTrip(request.WithContext(ctx))
 }
 
-func (c *connection) close() { c.transport.CloseIdleConnections() }
+// line is one TCP connection, of HTTP/2 where the server speaks it. It stands
+// in for the connection pool of net/http, which would open a second connection
+// when several requests find the first one lost, and which quietly sends again
+// what the server refused by GOAWAY or REFUSED_STREAM, or what a GET lost with
+// its connection. Here such a request fails, and is counted; and requests
+// beyond the server's stream limit wait for their turn.
+//
+// A lost line is laid anew by the next request, which pays for the handshake,
+// as a user's would.
+type line struct {
+	dial    func(context.Context) (*http.ClientConn, error)
+	dialing chan struct{} // holds a token while somebody dials
+	current atomic.Pointer[http.ClientConn]
+}
+
+func newLine(transport *http.Transport, base *url.URL) *line {
+	address := base.Host
+	if base.Port() == "" {
+		address = net.JoinHostPort(base.Hostname(), map[string]string{"http": "80", "https": "443"}[base.Scheme])
+	}
+	return &line{
+		dialing: make(chan struct{}, 1),
+		dial: func(ctx context.Context) (*http.ClientConn, error) {
+			return transport.NewClientConn(ctx, base.Scheme, address)
+		},
+	}
+}
+
+// RoundTrip sends the request over the line, in its turn.
+func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
+	conn := l.current.Load()
+	if conn == nil || conn.Err() != nil {
+		var err error
+		if conn, err = l.replace(request.Context(), conn); err != nil {
+			return nil, err
+		}
+	}
+	response, err := conn.RoundTrip(request)
+	if err == nil || !neverSent(err) {
+		return response, err
+	}
+	if conn, err = l.replace(request.Context(), conn); err != nil {
+		return nil, err
+	}
+	return conn.RoundTrip(request)
+}
+
+// replace dials in place of a lost connection, unless another request has done so.
+func (l *line) replace(ctx context.Context, lost *http.ClientConn) (*http.ClientConn, error) {
+	select {
+	case l.dialing <- struct{}{}:
+		defer func() { <-l.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if conn := l.current.Load(); conn != lost {
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.current.Store(conn)
+	return conn, nil
+}
+
+// neverSent says whether the connection took no request any more, because of a
+// GOAWAY that came before, when net/http still counts it as open. Not a byte
+// has left, so to send on another connection is no retry. net/http does not
+// export the error.
+func neverSent(err error) bool { return strings.Contains(err.Error(), "client conn not usable") }
+
+func (l *line) close() error {
+	if conn := l.current.Load(); conn != nil {
+		return conn.Close()
+	}
+	return nil
+}

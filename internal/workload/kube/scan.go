@@ -11,19 +11,26 @@ import (
 // metadata.continue, metadata.resourceVersion and the number of items. Items
 // are never decoded: only their braces and strings are followed, the latter by
 // searching for the closing quote, so a payload costs next to nothing.
+//
+// It agrees with a decoder about every list, but is no validator: it tells a
+// whole list from a body that was cut short or is something else, not from
+// every body that is not quite JSON.
 type scanner struct {
 	items   int64
 	token   string // metadata.continue
 	version string // metadata.resourceVersion
 
 	depth    int
+	opened   bool // the outermost object was met
+	isList   bool // it has the key items
+	broken   bool // no decoder would take this
 	inString bool
 	escaped  bool   // the next byte of the string is escaped
-	inItems  bool   // within the array of the top-level key items
-	inMeta   bool   // within the object of the top-level key metadata
+	inItems  bool   // within the array of the outermost key items
+	inMeta   bool   // within the object of the outermost key metadata
 	isValue  bool   // a colon was met: the next string is a value
 	key      string // last key at depth 1, or in metadata at depth 2
-	text     []byte // the string under way, where it matters
+	text     []byte // the string under way, where it matters, with its quotes
 }
 
 // errList is a body that is not the JSON of a list.
@@ -40,7 +47,7 @@ func (s *scanner) read(body io.Reader, buffer []byte) (int64, error) {
 		total += int64(n)
 		s.scan(buffer[:n])
 		switch {
-		case err == io.EOF && (s.depth != 0 || total == 0):
+		case err == io.EOF && (s.depth > 0 || !s.isList || s.broken):
 			return total, errList
 		case err == io.EOF:
 			return total, nil
@@ -61,7 +68,7 @@ func (s *scanner) scan(data []byte) {
 		switch c {
 		case '"':
 			s.inString = true
-			s.text = s.text[:0]
+			s.text = append(s.text[:0], '"')
 		case '{', '[':
 			s.open(c)
 		case '}', ']':
@@ -76,6 +83,9 @@ func (s *scanner) scan(data []byte) {
 
 func (s *scanner) open(c byte) {
 	switch {
+	case s.depth == 0:
+		s.broken = s.broken || s.opened || c != '{'
+		s.opened = true
 	case s.depth == 1 && s.key == "items" && c == '[':
 		s.inItems = true
 	case s.depth == 1 && s.key == "metadata" && c == '{':
@@ -88,6 +98,10 @@ func (s *scanner) open(c byte) {
 }
 
 func (s *scanner) close() {
+	if s.depth == 0 {
+		s.broken = true
+		return
+	}
 	s.depth--
 	if s.depth == 1 {
 		s.inItems, s.inMeta = false, false
@@ -95,84 +109,89 @@ func (s *scanner) close() {
 	s.isValue = false
 }
 
-// scanString follows a string to its closing quote and gives what is behind.
+// scanString follows a string to its closing quote and gives what is behind it.
 func (s *scanner) scanString(data []byte) []byte {
-	wanted := s.depth == 1 || s.depth == 2 && s.inMeta
-	for i := 0; i < len(data); {
-		if s.escaped {
-			s.escaped = false
-			i++
-			continue
-		}
-		j := indexQuoteOrBackslash(data[i:])
-		if j < 0 {
-			break
-		}
-		i += j
-		if data[i] == '\\' {
-			s.escaped = true
-			i++
-			continue
-		}
-		s.inString = false
-		if wanted {
-			s.keep(data[:i])
-			s.endText()
-		}
-		return data[i+1:]
+	from := 0
+	if s.escaped {
+		s.escaped, from = false, 1
 	}
-	if wanted {
-		s.keep(data)
+	for {
+		i := bytes.IndexByte(data[from:], '"')
+		if i < 0 {
+			s.escaped = endsInEscape(data[from:])
+			s.keep(data)
+			return nil
+		}
+		quote := from + i
+		if !endsInEscape(data[from:quote]) {
+			s.keep(data[:quote+1])
+			s.endString()
+			return data[quote+1:]
+		}
+		from = quote + 1
 	}
-	return nil
 }
 
-// indexQuoteOrBackslash finds the first of the two with two vectorised
-// searches. Backslashes are rare, so the second search, bounded by the first's
-// find, costs little.
-func indexQuoteOrBackslash(data []byte) int {
-	quote := bytes.IndexByte(data, '"')
-	before := data
-	if quote >= 0 {
-		before = data[:quote]
+// endsInEscape says whether data ends in a backslash that is not itself
+// escaped. Looking back from each quote, rather than forward for each
+// backslash, keeps strings full of escapes as fast as others.
+func endsInEscape(data []byte) bool {
+	backslashes := 0
+	for i := len(data) - 1; i >= 0 && data[i] == '\\'; i-- {
+		backslashes++
 	}
-	if backslash := bytes.IndexByte(before, '\\'); backslash >= 0 {
-		return backslash
-	}
-	return quote
+	return backslashes%2 == 1
 }
 
+// keep keeps a piece of a string that may be a key or a value that is looked for.
 func (s *scanner) keep(data []byte) {
-	if len(s.text)+len(data) <= maxText {
-		s.text = append(s.text, data...)
+	if s.depth != 1 && !(s.depth == 2 && s.inMeta) {
+		return
+	}
+	if len(s.text)+len(data) > maxText {
+		s.broken = true // a token of which a part is missing would lead anywhere
+		return
+	}
+	s.text = append(s.text, data...)
+}
+
+// endString takes in a finished key, or a value that is looked for. Of keys
+// that occur twice the last counts, as it does for decoders.
+func (s *scanner) endString() {
+	s.inString = false
+	inMeta := s.inMeta && s.depth == 2
+	switch {
+	case s.depth == 0:
+		s.broken = true
+	case s.isValue && inMeta && s.key == "continue":
+		s.token = s.unquote()
+	case s.isValue && inMeta && s.key == "resourceVersion":
+		s.version = s.unquote()
+	case s.isValue:
+	case s.depth == 1:
+		s.key = s.unquote()
+		switch s.key {
+		case "items":
+			s.isList, s.items = true, 0
+		case "metadata":
+			s.token, s.version = "", ""
+		}
+	case inMeta:
+		s.key = s.unquote()
+		switch s.key {
+		case "continue":
+			s.token = ""
+		case "resourceVersion":
+			s.version = ""
+		}
 	}
 }
 
-// endText takes in a finished key, or a value that is looked for.
-func (s *scanner) endText() {
-	if !s.isValue {
-		s.key = string(s.text)
-		return
+// unquote gives what the kept string says.
+func (s *scanner) unquote() string {
+	var text string
+	if json.Unmarshal(s.text, &text) != nil {
+		s.broken = true
 	}
-	if !s.inMeta || s.depth != 2 {
-		return
-	}
-	switch s.key {
-	case "continue":
-		s.token = unquote(s.text)
-	case "resourceVersion":
-		s.version = unquote(s.text)
-	}
-}
-
-// unquote undoes the escapes of a JSON string.
-func unquote(text []byte) string {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return string(text)
-	}
-	var s string
-	if json.Unmarshal([]byte(`"`+string(text)+`"`), &s) != nil {
-		return string(text)
-	}
-	return s
+	return text
 }
