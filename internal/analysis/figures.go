@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -31,28 +30,22 @@ func (f *Figures) line() []float64 {
 }
 
 // addOutcomes draws operations per second.
-func (r *Run) addOutcomes(stored *store.Run) {
-	type key struct{ phase, op, outcome string }
-	lines := map[key][]float64{}
-	stored.Counters(func(i record.Interval) {
-		phase := r.phase(i.Phase)
-		if phase == nil || i.Second < 0 || i.Second >= len(r.Figures.Seconds) || i.Timing == record.Dispatch && i.Outcome == record.OK {
-			return
+func (r *Run) addOutcomes(g gathered) {
+	for key, s := range g {
+		phase := r.phase(key.phase)
+		if phase == nil || key.timing == record.Dispatch && key.outcome == record.OK {
+			continue
 		}
-		k := key{i.Phase, i.Op, i.Outcome.String()}
-		if lines[k] == nil {
-			lines[k] = r.Figures.line()
-			for s := max(0, int(phase.Start)); s <= int(phase.End) && s < len(lines[k]); s++ {
-				lines[k][s] = 0
+		line := Line{Phase: key.phase, Operation: key.op, Outcome: key.outcome.String(), Values: r.Figures.line()}
+		for second := int(phase.Start); second <= int(phase.End) && second < len(line.Values); second++ {
+			line.Values[second] = 0
+		}
+		for second, n := range s.perSecond {
+			if second < len(line.Values) {
+				line.Values[second] = float64(n)
 			}
 		}
-		if math.IsNaN(lines[k][i.Second]) {
-			lines[k][i.Second] = 0
-		}
-		lines[k][i.Second] += float64(i.Count)
-	})
-	for k, values := range lines {
-		r.Figures.Outcomes = append(r.Figures.Outcomes, Line{Phase: k.phase, Operation: k.op, Outcome: k.outcome, Values: values})
+		r.Figures.Outcomes = append(r.Figures.Outcomes, line)
 	}
 	slices.SortFunc(r.Figures.Outcomes, func(a, b Line) int {
 		return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Outcome, b.Outcome))
@@ -60,7 +53,7 @@ func (r *Run) addOutcomes(stored *store.Run) {
 }
 
 // addCurves draws the percentile curves of what was measured.
-func (r *Run) addCurves(g gathered) {
+func (r *Run) addCurves() {
 	for _, step := range r.Steps {
 		if !step.Measured {
 			continue
@@ -81,19 +74,6 @@ func (r *Run) addCurves(g gathered) {
 	}
 }
 
-// curve samples a distribution evenly over the logarithm of 1/(1−quantile), up
-// to the quantile that a single sample stands for.
-func curve(d *Distribution) []Point {
-	const perDecade = 30
-	var points []Point
-	decades := math.Log10(float64(d.Count))
-	for i := 0; float64(i) <= decades*perDecade; i++ {
-		q := 1 - math.Pow(10, -float64(i)/perDecade)
-		points = append(points, Point{q, seconds(d.histogram.ValueAtQuantile(q * 100))})
-	}
-	return points
-}
-
 // addUsage reads what processes used.
 func (r *Run) addUsage(ctx context.Context, stored *store.Run) {
 	reader, err := metrics.Open(stored.MetricsDir())
@@ -102,124 +82,83 @@ func (r *Run) addUsage(ctx context.Context, stored *store.Run) {
 		return
 	}
 	defer reader.Close()
-	begin, end := r.measuredSpan()
-	query := func(expression string, from, to float64) []Line {
-		at := func(offset float64) time.Time {
-			return r.Started.Add(time.Duration(offset * float64(time.Second))).Truncate(time.Second)
-		}
-		matrix, err := reader.Range(ctx, expression, at(from), at(to), time.Second)
-		if err != nil {
-			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
-			return nil
-		}
-		var lines []Line
-		for _, series := range matrix {
-			line := Line{Component: series.Metric.Get("component"), Values: r.Figures.line()}
-			for _, p := range series.Floats {
-				second := int(math.Round(float64(p.T-r.Started.UnixMilli()) / 1000))
-				if second >= 0 && second < len(line.Values) {
-					line.Values[second] = p.F
-				}
-			}
-			lines = append(lines, line)
-		}
-		slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Component, b.Component) })
-		return lines
-	}
-	r.Figures.CPU = query(`sum by (component) (irate(process_cpu_seconds_total[5s]))`, 0, r.Duration)
-	r.Figures.RSS = query(`sum by (component) (process_resident_memory_bytes)`, 0, r.Duration)
+	r.Figures.CPU = r.componentLines(ctx, reader, `sum by (component) (irate(process_cpu_seconds_total[5s]))`)
+	r.Figures.RSS = r.componentLines(ctx, reader, `sum by (component) (process_resident_memory_bytes)`)
+	measured := r.measuredSeconds()
 	for _, cpu := range r.Figures.CPU {
-		u := Usage{Component: cpu.Component}
-		u.MeanCPU, u.MaxCPU, _ = over(cpu.Values, begin, end)
-		for _, rss := range r.Figures.RSS {
-			if rss.Component == cpu.Component {
-				_, u.MaxRSS, u.EndRSS = over(rss.Values, begin, end)
-			}
-		}
-		r.Components = append(r.Components, u)
-	}
-}
-
-// measuredSpan is the span from the first measured step to the last.
-func (r *Run) measuredSpan() (begin, end float64) {
-	begin = math.Inf(1)
-	for _, step := range r.Steps {
-		if step.Measured && step.End > 0 {
-			begin, end = min(begin, step.Start), max(end, step.End)
-		}
-	}
-	if end == 0 {
-		return 0, r.Duration
-	}
-	return begin, end
-}
-
-// over gives mean, maximum and last of the values within a span of seconds.
-func over(values []float64, begin, end float64) (mean, highest, last float64) {
-	n := 0
-	for second, v := range values {
-		if float64(second) < begin || float64(second) > end+1 || math.IsNaN(v) {
+		rss := slices.IndexFunc(r.Figures.RSS, func(l Line) bool { return l.Component == cpu.Component })
+		if rss < 0 {
 			continue
 		}
-		mean += v
-		highest = max(highest, v)
-		last = v
-		n++
+		c, inCPU := over(cpu.Values, measured)
+		m, inRSS := over(r.Figures.RSS[rss].Values, measured)
+		if inCPU && inRSS { // a process that was not sampled did not use nothing
+			r.Components = append(r.Components, Usage{
+				Component: cpu.Component, MeanCPU: c.mean, MaxCPU: c.highest, MaxRSS: m.highest, EndRSS: m.last,
+			})
+		}
 	}
-	if n > 0 {
-		mean /= float64(n)
-	}
-	return mean, highest, last
 }
 
-// warn adds what a reader of the numbers must know.
-func (r *Run) warn(stored *store.Run) {
-	for _, damage := range stored.Damage {
-		r.Warnings = append(r.Warnings, Warning{About: "run directory", What: damage, Why: "the file is damaged or was cut short", Mend: "what could be read is shown; run again for whole results"})
+// componentLines evaluates an expression at every second of the run, and gives
+// a line for every component.
+func (r *Run) componentLines(ctx context.Context, reader *metrics.Reader, expression string) []Line {
+	end := r.Started.Add(time.Duration(len(r.Figures.Seconds)-1) * time.Second)
+	matrix, err := reader.Range(ctx, expression, r.Started, end, time.Second)
+	if err != nil {
+		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		return nil
 	}
+	var lines []Line
+	for _, series := range matrix {
+		line := Line{Component: series.Metric.Get("component"), Values: r.Figures.line()}
+		for _, p := range series.Floats {
+			second := (p.T - r.Started.UnixMilli()) / 1000
+			if second >= 0 && second < int64(len(line.Values)) && !math.IsInf(p.F, 0) {
+				line.Values[second] = p.F
+			}
+		}
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Component, b.Component) })
+	return lines
+}
+
+// measuredSeconds are the spans of the measured steps that began; without any,
+// that of the run.
+func (r *Run) measuredSeconds() []span {
+	var spans []span
 	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if step.Measured && phase.End > 0 {
-				r.warnPhase(phase)
-			}
+		if step.Measured && step.End > 0 {
+			spans = append(spans, span{step.Start, step.End})
 		}
 	}
-	for _, e := range stored.Events {
-		if e.Kind == store.SamplingFailed {
-			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "some seconds have no values"})
-		}
+	if spans == nil {
+		spans = []span{{0, r.Duration}}
 	}
+	return spans
 }
 
-// lateDispatch is how late arrivals may be handed over, at the 99th percentile,
-// before the generator counts as a limit: 2 ms, or a tenth of the median
-// response time (METHOD: the generator must be late, not the target).
-const lateDispatch = 2e-3
+// summary of a line within some spans.
+type summary struct{ mean, highest, last float64 }
 
-func (r *Run) warnPhase(phase *Phase) {
-	warn := func(what, why, mend string) {
-		r.Warnings = append(r.Warnings, Warning{About: phase.Name, What: what, Why: why, Mend: mend})
-	}
-	if phase.Count == 0 {
-		warn("no operation ended", "the phase was cut short, or its first operations were still under way", "give it more time, or look at the components' logs")
-		return
-	}
-	if phase.Dropped > 0 {
-		warn(fmt.Sprintf("%d of %d operations were dropped", phase.Dropped, phase.Count),
-			"the backlog was full: the target did not keep up with the rate", "lower the rate; response times are of the operations that ran, and so too good")
-	}
-	if bad := phase.Count - phase.Succeeded - phase.Dropped; bad > 0 {
-		warn(fmt.Sprintf("%d of %d operations did not succeed", bad, phase.Count), "", "see outcomes and reasons in the table; times are of operations that succeeded or timed out")
-	}
-	for _, operation := range phase.Operations {
-		if operation.Reasons["limit-ignored"] > 0 {
-			warn(fmt.Sprintf("the server ignored limit in %d answers", operation.Reasons["limit-ignored"]), "", "compare whole walks, not pages")
+// over summarises the values within spans; false says that there are none. The
+// value at a second is of the time up to it, so a span has those from its
+// beginning to the first after its end.
+func over(values []float64, spans []span) (summary, bool) {
+	var s summary
+	n := 0.0
+	for second, v := range values {
+		within := slices.ContainsFunc(spans, func(s span) bool {
+			return float64(second) >= s.start && float64(second) <= math.Ceil(s.end)
+		})
+		if !within || math.IsNaN(v) {
+			continue
 		}
-		if d := phase.Dispatch; d != nil && d.P99 != nil && operation.Response != nil && operation.Response.P50 != nil {
-			if *d.P99 > max(lateDispatch, *operation.Response.P50/10) {
-				warn(fmt.Sprintf("the generator handed operations over late: %.1f ms at p99", *d.P99*1000),
-					"plimsoll did not get the CPU in time", "lower the rate, or give plimsoll a CPU of its own; response times include this delay")
-			}
-		}
+		n++
+		s.mean += (v - s.mean) / n
+		s.highest = max(s.highest, v)
+		s.last = v
 	}
+	return s, n > 0
 }

@@ -78,10 +78,12 @@ type Phase struct {
 	Start       float64 `json:"startSeconds"`
 	End         float64 `json:"endSeconds"`
 	// Count and Succeeded are of whole operations, without their parts.
-	Count      int64        `json:"count"`
-	Succeeded  int64        `json:"succeeded"`
-	Dropped    int64        `json:"dropped"`
-	Operations []*Operation `json:"operations"`
+	Count     int64 `json:"count"`
+	Succeeded int64 `json:"succeeded"`
+	// Dropped operations never started; they are in Count, and in no operation.
+	Dropped     int64            `json:"dropped"`
+	DropReasons map[string]int64 `json:"dropReasons,omitempty"`
+	Operations  []*Operation     `json:"operations"`
 	// Dispatch is how late the generator handed arrivals over (open loops).
 	Dispatch *Distribution `json:"dispatch,omitempty"`
 }
@@ -109,7 +111,8 @@ type Operation struct {
 }
 
 // Distribution summarises times in seconds, each within 0.1 % (three significant
-// digits of the histogram). A percentile with fewer than ten samples beyond it is left out.
+// digits of the histogram). A percentile with fewer than ten samples beyond it is
+// left out, but for the median.
 type Distribution struct {
 	Count  int64    `json:"count"`
 	Min    float64  `json:"min"`
@@ -125,12 +128,16 @@ type Distribution struct {
 	LowerBounds int64 `json:"lowerBounds,omitempty"`
 
 	histogram *hdrhistogram.Histogram
+	// exactBelow is the shortest time of an operation that timed out: a percentile below it is what it
+	// would be had plimsoll waited for ever.
+	exactBelow float64
 }
 
 // Objective is a bound and whether the run kept it.
 type Objective struct {
 	store.ObjectiveInfo
-	// Value is nil when the run does not have the measure; the objective is then missed.
+	// Value is nil when the run does not have the measure; the objective is then missed. So is one that
+	// was kept by a lower bound only.
 	Value *float64 `json:"value"`
 	Unit  string   `json:"unit"`
 	N     int64    `json:"n"`
@@ -138,7 +145,8 @@ type Objective struct {
 	Note  string   `json:"note,omitempty"`
 }
 
-// Usage is what one process used over the measured steps.
+// Usage is what one process used over the measured steps, or over the whole run
+// if none of them began.
 type Usage struct {
 	Component string  `json:"component"`
 	MeanCPU   float64 `json:"meanCPU"` // in CPUs
@@ -162,7 +170,7 @@ type Figures struct {
 	// Outcomes are operations per second, by phase, operation and outcome. Seconds without any are 0
 	// while the phase runs and NaN before and after.
 	Outcomes []Line
-	// Components are CPU (in CPUs) and resident memory (bytes) by component; gaps are NaN.
+	// CPU (in CPUs) and RSS, resident memory (in bytes), are by component; gaps are NaN.
 	CPU, RSS []Line
 	// Curves are the percentile curves of the measured operations.
 	Curves []Curve

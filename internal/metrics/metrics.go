@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 )
 
@@ -31,16 +30,20 @@ type Sample struct {
 
 // Create opens a new database in dir.
 func Create(dir string) (*DB, error) {
+	db, err := open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open metrics database: %w", err)
+	}
+	return &DB{db}, nil
+}
+
+func open(dir string) (*tsdb.DB, error) {
 	options := tsdb.DefaultOptions()
 	options.WALSegmentSize = 16 << 20
 	options.StripeSize = 1 << 10 // the default's 16k locks are for millions of series
 	options.HeadChunksWriteBufferSize = 64 << 10
 	options.RetentionDuration = int64(10 * 365 * 24 * time.Hour / time.Millisecond)
-	db, err := tsdb.Open(dir, slog.New(slog.DiscardHandler), nil, options, nil)
-	if err != nil {
-		return nil, fmt.Errorf("open metrics database: %w", err)
-	}
-	return &DB{db}, nil
+	return tsdb.Open(dir, slog.New(slog.DiscardHandler), nil, options, nil)
 }
 
 // Append keeps samples of one moment, all or none.
@@ -70,42 +73,54 @@ func (d *DB) Close() error {
 
 // Reader reads a database, also that of a run that was killed.
 type Reader struct {
-	db      *tsdb.DBReadOnly
-	sandbox string
-	engine  *promql.Engine
+	db     *tsdb.DB
+	copied string
+	engine *promql.Engine
 }
 
 // lookback is how old a sample may be to stand for a moment: short, so that a
-// gap stays a gap.
-const lookback = 10 * time.Second
+// gap stays a gap, and a process that is gone uses nothing any more.
+const lookback = 5 * time.Second
 
-// Open opens a database for queries.
-func Open(dir string) (*Reader, error) {
-	sandbox, err := os.MkdirTemp("", "plimsoll-metrics-")
+// Open opens a database for queries, and leaves it as it is. It works on a
+// copy, because what a kill or a full disk cut short must be mended before it
+// can be read, and a results directory may be read-only. (The library's own
+// read-only mode mends nothing, and links files into the sandbox, which fails
+// if that is on another file system.)
+func Open(dir string) (_ *Reader, err error) {
+	copied, err := os.MkdirTemp("", "plimsoll-metrics-")
 	if err != nil {
 		return nil, fmt.Errorf("open metrics database: %w", err)
 	}
-	db, err := tsdb.OpenDBReadOnly(dir, sandbox, slog.New(slog.DiscardHandler))
-	if err != nil {
-		_ = os.RemoveAll(sandbox)
-		return nil, fmt.Errorf("open metrics database: %w", err)
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("open metrics database %s: %w", dir, err), os.RemoveAll(copied))
+		}
+	}()
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		return nil, err
 	}
+	db, err := open(copied)
+	if err != nil {
+		return nil, err
+	}
+	db.DisableCompactions()
 	engine := promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: lookback,
 		EnableAtModifier: true, EnableNegativeOffset: true,
 		Parser: parser.NewParser(parser.Options{}),
 	})
-	return &Reader{db, sandbox, engine}, nil
+	return &Reader{db, copied, engine}, nil
 }
 
-// Close lets go of the database, which is unchanged.
+// Close removes the copy.
 func (r *Reader) Close() error {
-	return errors.Join(r.db.Close(), os.RemoveAll(r.sandbox))
+	return errors.Join(r.engine.Close(), r.db.Close(), os.RemoveAll(r.copied))
 }
 
 // Range evaluates a PromQL expression at every step from start to end.
 func (r *Reader) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error) {
-	query, err := r.engine.NewRangeQuery(ctx, storage.QueryableFunc(r.db.Querier), nil, expression, start, end, step)
+	query, err := r.engine.NewRangeQuery(ctx, r.db, nil, expression, start, end, step)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expression, err)
 	}

@@ -236,10 +236,10 @@ func (r *Recorder) Close() error {
 	for s := range r.shards {
 		s.drain()
 	}
-	r.endSecond()
-	for len(r.carry) > 0 {
+	for len(r.carry) > 0 { // each end moves what belongs to the next second into it
 		r.endSecond()
 	}
+	r.endSecond()
 	return r.err
 }
 

@@ -86,6 +86,21 @@ func TestASampleFromTheNextSecondWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestCloseKeepsWhatFinishedAfterTheOpenSecond(t *testing.T) {
+	sink := newMemory()
+	r := New(sink)
+	shard := r.Shard("walk")
+	for _, finished := range []time.Duration{900, 1020, 3500} {
+		shard.Record(Sample{Op: "page", Finished: finished * time.Millisecond})
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[int]int64{0: 1, 1: 1, 3: 1}; !maps.Equal(sink.seconds, want) {
+		t.Errorf("samples per second = %v, want %v", sink.seconds, want)
+	}
+}
+
 func TestEachTimingHasTheTimesThatMeanSomething(t *testing.T) {
 	sink := newMemory()
 	r := New(sink)

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -26,31 +26,52 @@ type Run struct {
 	Events      []Event
 	// Complete says that the run ended as planned.
 	Complete bool
+	// Unreadable says why nothing is known of the run but its index and name,
+	// which its folder tells; nil if more is known.
+	Unreadable error
 	// Damage lists what could not be read, in words.
 	Damage []string
 }
 
+// longestRun bounds the seconds that files may name, so that a damaged one
+// cannot make a reader draw a chart of centuries.
+const longestRun = 90 * 24 * 60 * 60
+
+// openRun reads what is small of a run. The error is of a run that another
+// version of plimsoll must read; any other trouble is the run's own.
 func openRun(dir string) (*Run, error) {
 	run := &Run{Dir: dir, Complete: exists(filepath.Join(dir, completeFile))}
 	if err := readJSON(filepath.Join(dir, runFile), &run.Info); err != nil {
-		return nil, err
-	}
-	// A run killed early has no environment yet; what is there must be readable.
-	if err := readJSON(filepath.Join(dir, environmentFile), &run.Environment); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, ErrNewer) {
 			return nil, err
 		}
-		run.damaged("%s is missing", environmentFile)
+		run.Unreadable = err
+		run.Info.Index, run.Info.Name, _ = parseRunFolder(filepath.Base(dir))
+		return run, nil
 	}
-	run.lines(eventsFile, func(line []byte) error {
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return err
+	if err := readJSON(filepath.Join(dir, environmentFile), &run.Environment); err != nil {
+		if errors.Is(err, ErrNewer) {
+			return nil, err
 		}
-		run.Events = append(run.Events, e)
-		return nil
-	})
+		run.damaged("%v", err) // a run killed early has none yet
+	}
+	run.lines(eventsFile, run.addEvent)
+	if run.Complete && !slices.ContainsFunc(run.Events, func(e Event) bool { return e.Kind == RunEnded }) {
+		run.damaged("%s lacks the end of the run", eventsFile)
+	}
 	return run, nil
+}
+
+func (r *Run) addEvent(line []byte) error {
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return err
+	}
+	if e.At < 0 || e.At > longestRun {
+		return fmt.Errorf("an event at %g s lies outside of any run", e.At)
+	}
+	r.Events = append(r.Events, e)
+	return nil
 }
 
 // MetricsDir and LogDir are the run's folders of these.
@@ -58,132 +79,140 @@ func (r *Run) MetricsDir() string { return filepath.Join(r.Dir, metricsDir) }
 func (r *Run) LogDir() string     { return filepath.Join(r.Dir, logsDir) }
 
 // Counters calls each with every second of every series, in the order written;
-// the intervals have no histograms.
+// the intervals have no histograms. What cannot be read is skipped and becomes
+// damage.
 func (r *Run) Counters(each func(record.Interval)) {
 	r.lines(countersFile, func(line []byte) error {
 		var c counter
 		if err := json.Unmarshal(line, &c); err != nil {
 			return err
 		}
-		i, _, err := parseSeries(c.Series)
+		i, err := c.interval()
 		if err != nil {
 			return err
 		}
-		i.Second, i.Count, i.Bytes, i.Items, i.Reasons = c.Second, c.Count, c.Bytes, c.Items, c.Reasons
 		each(i)
 		return nil
 	})
 }
 
-// Histograms calls each with every second of every series and one of its
-// three histograms. What cannot be decoded is skipped and becomes damage.
-func (r *Run) Histograms(each func(record.Interval)) {
-	startSeconds := float64(r.Info.Started.UnixMilli()) / 1000
+// Histograms adds every second's histogram of every series to the one that
+// into gives for its series, second and clock; for those that into has no use
+// for, it gives nil. What cannot be read is skipped and becomes damage.
+func (r *Run) Histograms(into func(record.Interval, Clock) *hdrhistogram.Histogram) {
+	started := float64(r.Info.Started.UnixMilli()) / 1000
+	decoder := newDecoder()
 	r.lines(operationsFile, func(line []byte) error {
 		if line[0] == '#' || line[0] == '"' { // comments and the legend
 			return nil
 		}
-		// Tag=NAME,START,LENGTH,MAX,HISTOGRAM: the library's reader would compile its patterns for every line.
-		field := strings.SplitN(string(line), ",", 5)
-		if len(field) != 5 {
-			return errors.New("not a line of an HDR histogram log")
-		}
-		start, err := strconv.ParseFloat(field[1], 64)
+		tag, begin, histogram, err := splitLogLine(line)
 		if err != nil {
 			return err
 		}
-		h, err := hdrhistogram.Decode([]byte(field[4]))
-		if err != nil {
-			return fmt.Errorf("a histogram cannot be decoded: %w", err)
-		}
-		i, clock, err := parseSeries(strings.TrimPrefix(field[0], "Tag="))
+		i, clock, err := parseTag(tag)
 		if err != nil {
 			return err
 		}
-		i.Second = int(math.Round(start - startSeconds))
-		i.Count = h.TotalCount()
-		switch clock {
-		case service:
-			i.Service = h
-		case response:
-			i.Response = h
-		case lag:
-			i.Lag = h
-		default:
-			return fmt.Errorf("unknown clock %q", clock)
+		second := math.Round(begin - started)
+		if !(second >= 0 && second <= longestRun) { // nor is NaN
+			return fmt.Errorf("its beginning, %f, lies outside of the run", begin)
 		}
-		each(i)
+		i.Second = int(second)
+		if err := decoder.decode(histogram); err != nil {
+			return err
+		}
+		if h := into(i, clock); h != nil {
+			return decoder.addTo(h)
+		}
 		return nil
 	})
 }
 
-// lines calls each with every whole line of a file. An unfinished last line is
-// what a kill leaves and no damage.
+// splitLogLine reads a line Tag=TAG,BEGIN,LENGTH,MAX,HISTOGRAM of an HDR
+// histogram log. The library's reader would compile its patterns for each.
+func splitLogLine(line []byte) (tag string, begin float64, histogram []byte, err error) {
+	field := bytes.SplitN(line, []byte{','}, 5)
+	name, tagged := bytes.CutPrefix(field[0], []byte("Tag="))
+	if len(field) != 5 || !tagged {
+		return "", 0, nil, errors.New("not a tagged line of an HDR histogram log")
+	}
+	begin, err = strconv.ParseFloat(string(field[1]), 64)
+	return string(name), begin, field[4], err
+}
+
+// longestLine is more than plimsoll ever writes: a histogram with a count in
+// every bucket takes 400 kB.
+const longestLine = 1 << 20
+
+// lines calls each with every whole line of a file; each must not keep it. An
+// unfinished last line is what a kill leaves, and no damage.
 func (r *Run) lines(name string, each func([]byte) error) {
 	file, err := os.Open(filepath.Join(r.Dir, name))
 	if err != nil {
-		r.damaged("%s cannot be read: %v", name, err)
+		r.damaged("%v", err)
 		return
 	}
 	defer file.Close()
-	reader := bufio.NewReaderSize(file, 1<<16)
-	bad := 0
-	var first error
+	reader := bufio.NewReaderSize(file, longestLine)
+	var skipped skippedLines
 	for number := 1; ; number++ {
-		line, err := reader.ReadBytes('\n')
-		if err != nil {
-			break
-		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		if err := each(line); err != nil {
-			if bad++; first == nil {
-				first = fmt.Errorf("line %d: %w", number, err)
+		line, err := reader.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if line, err = nil, skipLine(reader); err == nil {
+				skipped.add(number, fmt.Errorf("it is longer than %d bytes", longestLine))
 			}
 		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				r.damaged("%s can be read up to line %d only: %v", name, number, err)
+			}
+			break
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			skipped.add(number, each(line))
+		}
 	}
-	if bad > 0 {
-		r.damaged("%s: %d lines were skipped, the first: %v", name, bad, first)
+	if skipped.count > 0 {
+		r.damaged("%s: %v", name, skipped)
 	}
 }
 
+// skipLine reads to the end of a line.
+func skipLine(reader *bufio.Reader) error {
+	for {
+		if _, err := reader.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+// skippedLines are the lines of a file that cannot be understood.
+type skippedLines struct {
+	count  int
+	number int // of the first
+	err    error
+}
+
+func (s *skippedLines) add(number int, err error) {
+	if err == nil {
+		return
+	}
+	if s.count++; s.count == 1 {
+		s.number, s.err = number, err
+	}
+}
+
+func (s skippedLines) String() string {
+	if s.count == 1 {
+		return fmt.Sprintf("line %d was skipped: %v", s.number, s.err)
+	}
+	return fmt.Sprintf("%d lines were skipped, the first of them line %d: %v", s.count, s.number, s.err)
+}
+
+// damaged notes damage once, however often it is met.
 func (r *Run) damaged(format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	for _, known := range r.Damage {
-		if known == message {
-			return
-		}
+	if message := fmt.Sprintf(format, args...); !slices.Contains(r.Damage, message) {
+		r.Damage = append(r.Damage, message)
 	}
-	r.Damage = append(r.Damage, message)
-}
-
-// parseSeries undoes the name that WriteInterval gives a series, with or
-// without a clock at its end.
-func parseSeries(name string) (record.Interval, string, error) {
-	part := strings.Split(name, ".")
-	if len(part) < 4 {
-		return record.Interval{}, "", fmt.Errorf("series %q has no phase, operation, timing and outcome", name)
-	}
-	i := record.Interval{Phase: part[0], Op: part[1]}
-	timing, ok := find([]record.Timing{record.Closed, record.Open, record.Part, record.Dispatch}, timingName, part[2])
-	if !ok {
-		return i, "", fmt.Errorf("series %q: unknown timing %q", name, part[2])
-	}
-	outcome, ok := find(record.Outcomes(), record.Outcome.String, part[3])
-	if !ok {
-		return i, "", fmt.Errorf("series %q: unknown outcome %q", name, part[3])
-	}
-	i.Timing, i.Outcome = timing, outcome
-	return i, strings.Join(part[4:], "."), nil
-}
-
-// find gives the value whose name is name.
-func find[T any](values []T, nameOf func(T) string, name string) (found T, ok bool) {
-	for _, v := range values {
-		if nameOf(v) == name {
-			return v, true
-		}
-	}
-	return found, false
 }

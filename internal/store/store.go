@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -57,6 +58,10 @@ const (
 // ErrNotResults is the error of a directory that holds no experiment.
 var ErrNotResults = errors.New("not a results directory")
 
+// ErrNewer is the error of a directory that an older plimsoll than the one that
+// wrote it cannot read.
+var ErrNewer = errors.New("written by a newer plimsoll")
+
 // Results is one experiment's directory.
 type Results struct {
 	Dir string
@@ -75,10 +80,18 @@ func Create(dir string, scenario []byte, plan any) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("results directory %s is not empty: choose another with --output, or remove it", dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		err = os.MkdirAll(dir, 0o755)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
+	if err == nil && len(entries) == 0 {
+		// Of two experiments that begin at once in the same folder, one can make it.
+		err = os.Mkdir(filepath.Join(dir, runsDir), 0o755)
+	}
+	switch {
+	case len(entries) > 0 || errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("results directory %s is not empty: choose another with --output, or remove it", dir)
+	case err != nil:
 		return nil, fmt.Errorf("make results directory: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ScenarioFile), scenario, 0o644); err != nil {
@@ -113,26 +126,45 @@ func (r *Results) WriteResult(result any) error {
 	return writeJSON(r.Path(ResultFile), result)
 }
 
-// Runs reads every run, in order. A run that cannot be read at all is an
-// error; one that is merely damaged says so in its Damage.
+// Runs reads every run, in order. A damaged run says so; that none can be read
+// is an error, and so is a run of a newer plimsoll.
 func (r *Results) Runs() ([]*Run, error) {
 	entries, err := os.ReadDir(filepath.Join(r.Dir, runsDir))
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	var runs []*Run
+	var lost []error
 	for _, entry := range entries {
-		if !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+		if _, _, ok := parseRunFolder(entry.Name()); !ok || !entry.IsDir() {
 			continue
 		}
 		run, err := openRun(filepath.Join(r.Dir, runsDir, entry.Name()))
 		if err != nil {
 			return nil, err
 		}
+		if run.Unreadable != nil {
+			lost = append(lost, run.Unreadable)
+		}
 		runs = append(runs, run)
 	}
-	slices.SortFunc(runs, func(a, b *Run) int { return a.Info.Index - b.Info.Index })
+	if len(lost) > 0 && len(lost) == len(runs) {
+		return nil, fmt.Errorf("no run of %s can be read: %w", r.Dir, errors.Join(lost...))
+	}
+	slices.SortStableFunc(runs, func(a, b *Run) int { return a.Info.Index - b.Info.Index })
 	return runs, nil
+}
+
+// runFolder is the name of a run's folder; parseRunFolder undoes it.
+func runFolder(info RunInfo) string { return fmt.Sprintf("%04d-%s", info.Index, info.Name) }
+
+func parseRunFolder(folder string) (index int, name string, ok bool) {
+	number, name, ok := strings.Cut(folder, "-")
+	if !ok || len(number) < 4 {
+		return 0, "", false
+	}
+	parsed, err := strconv.ParseUint(number, 10, 31)
+	return int(parsed), name, err == nil
 }
 
 // RunInfo says what a run was to do. It is written when the run begins.
@@ -252,34 +284,46 @@ func writeJSON(path string, value any) error {
 	}
 	// Written beside and renamed, so that a full disk or a kill leaves the old file whole.
 	temporary := path + ".tmp"
-	if err := os.WriteFile(temporary, append(data, '\n'), 0o644); err != nil {
+	err = os.WriteFile(temporary, append(data, '\n'), 0o644)
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
 		_ = os.Remove(temporary)
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
-	return os.Rename(temporary, path)
+	return nil
 }
 
-// readJSON reads a versioned file.
-func readJSON(path string, value any) error {
+// readJSON reads a versioned file: the whole of it, or an error that names it.
+func readJSON[T any](path string, value *T) error {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing: the run ended before it was written, or it was removed", path)
+	}
 	if err != nil {
-		return fmt.Errorf("read run: %w", err)
+		return err
 	}
 	var h header
 	if err := json.Unmarshal(data, &h); err != nil {
 		return fmt.Errorf("%s is damaged: %w", path, err)
 	}
-	if h.SchemaVersion > SchemaVersion {
-		return fmt.Errorf("%s was written by a newer plimsoll: its schema is version %d, this plimsoll reads up to %d; use the newer one",
-			path, h.SchemaVersion, SchemaVersion)
+	switch {
+	case h.SchemaVersion > SchemaVersion:
+		return fmt.Errorf("%s was %w: its schema is version %d, this plimsoll reads up to %d; use the newer one",
+			path, ErrNewer, h.SchemaVersion, SchemaVersion)
+	case h.SchemaVersion < 1:
+		return fmt.Errorf("%s is damaged: it has no schemaVersion", path)
 	}
-	if err := json.Unmarshal(data, value); err != nil {
+	var read T
+	if err := json.Unmarshal(data, &read); err != nil {
 		return fmt.Errorf("%s is damaged: %w", path, err)
 	}
+	*value = read
 	return nil
 }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+	return err == nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,39 +21,50 @@ type RunWriter struct {
 	dir     string
 	started time.Time
 
-	mu         sync.Mutex // events come from many sides
-	operations *os.File
-	log        *hdrhistogram.HistogramLogWriter
-	counters   *os.File
-	events     *os.File
+	operations, counters, events *os.File
+
+	// For WriteInterval alone, which is called from one goroutine at a time.
+	encoder *encoder
+	line    []byte
+
+	mu sync.Mutex // events come from many sides
 }
 
 // CreateRun makes the directory of the run that info describes.
 func (r *Results) CreateRun(info RunInfo) (*RunWriter, error) {
 	info.SchemaVersion = SchemaVersion
-	dir := filepath.Join(r.Dir, runsDir, fmt.Sprintf("%04d-%s", info.Index, info.Name))
-	for _, d := range []string{dir, filepath.Join(dir, logsDir), filepath.Join(dir, metricsDir), filepath.Join(dir, workDir)} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
+	w := &RunWriter{dir: filepath.Join(r.Dir, runsDir, runFolder(info)), started: info.Started, encoder: newEncoder()}
+	for _, dir := range []string{w.LogDir(), w.MetricsDir(), w.WorkDir()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make run directory: %w", err)
 		}
 	}
-	if err := writeJSON(filepath.Join(dir, runFile), info); err != nil {
+	if err := writeJSON(filepath.Join(w.dir, runFile), info); err != nil {
 		return nil, err
 	}
-	w := &RunWriter{dir: dir, started: info.Started}
-	for name, file := range map[string]**os.File{operationsFile: &w.operations, countersFile: &w.counters, eventsFile: &w.events} {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			return nil, fmt.Errorf("make run directory: %w", err)
-		}
-		*file = f
+	if err := w.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("make run directory: %w", err), w.closeFiles())
 	}
-	w.log = hdrhistogram.NewHistogramLogWriter(w.operations)
-	return w, errors.Join(
-		w.log.OutputLogFormatVersion(),
-		w.log.OutputComment("[plimsoll: nanoseconds; tag = phase.operation.timing.outcome.clock]"),
-		w.log.OutputStartTime(info.Started.UnixMilli()),
-		w.log.OutputLegend(),
+	return w, nil
+}
+
+// open makes the files that grow with the run.
+func (w *RunWriter) open() (err error) {
+	create := func(name string) *os.File {
+		file, failure := os.Create(filepath.Join(w.dir, name))
+		err = errors.Join(err, failure)
+		return file
+	}
+	w.operations, w.counters, w.events = create(operationsFile), create(countersFile), create(eventsFile)
+	if err != nil {
+		return err
+	}
+	log := hdrhistogram.NewHistogramLogWriter(w.operations)
+	return errors.Join(
+		log.OutputLogFormatVersion(),
+		log.OutputComment("[plimsoll: nanoseconds; tag = phase.operation.timing.outcome.clock]"),
+		log.OutputStartTime(w.started.UnixMilli()),
+		log.OutputLegend(),
 	)
 }
 
@@ -65,42 +75,31 @@ func (w *RunWriter) LogDir() string     { return filepath.Join(w.dir, logsDir) }
 func (w *RunWriter) MetricsDir() string { return filepath.Join(w.dir, metricsDir) }
 func (w *RunWriter) WorkDir() string    { return filepath.Join(w.dir, workDir) }
 
-// counter is a line of counters.jsonl.
-type counter struct {
-	Second  int              `json:"second"`
-	Series  string           `json:"series"` // phase.operation.timing.outcome
-	Count   int64            `json:"count"`
-	Bytes   int64            `json:"bytes,omitempty"`
-	Items   int64            `json:"items,omitempty"`
-	Reasons map[string]int64 `json:"reasons,omitempty"`
-}
-
-// The clocks of a histogram's tag.
-const (
-	service  = "service"
-	response = "response"
-	lag      = "lag"
-)
-
-// WriteInterval implements record.Sink.
+// WriteInterval implements record.Sink. A second's counts are written before
+// its times: what a kill between the two loses is the lesser part.
 func (w *RunWriter) WriteInterval(i record.Interval) error {
-	series := strings.Join([]string{i.Phase, i.Op, timingName(i.Timing), i.Outcome.String()}, ".")
-	line, err := json.Marshal(counter{i.Second, series, i.Count, i.Bytes, i.Items, i.Reasons})
+	series, err := seriesName(i)
 	if err != nil {
 		return err
+	}
+	line, err := json.Marshal(counter{i.Second, series, i.Count, i.Bytes, i.Items, i.Reasons})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", countersFile, err)
 	}
 	if _, err := w.counters.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("write %s: %w", countersFile, err)
 	}
-	for clock, h := range map[string]*hdrhistogram.Histogram{service: i.Service, response: i.Response, lag: i.Lag} {
+	begin := float64(w.started.UnixMilli())/1000 + float64(i.Second)
+	for _, clock := range []Clock{Service, Response, Lag} {
+		h := clock.of(i)
 		if h == nil {
 			continue
 		}
-		begin := w.started.UnixMilli() + int64(i.Second)*1000
-		h.SetTag(series + "." + clock)
-		h.SetStartTimeMs(begin)
-		h.SetEndTimeMs(begin + 1000)
-		if err := w.log.OutputIntervalHistogram(h); err != nil {
+		w.encoder.load(h)
+		// As hdrhistogram.HistogramLogWriter writes it: tag, begin and length in seconds, highest value in milliseconds.
+		w.line = fmt.Appendf(w.line[:0], "Tag=%s.%s,%f,%f,%f,", series, clock, begin, 1.0, float64(w.encoder.highest())/1e6)
+		w.line = append(w.encoder.append(w.line), '\n')
+		if _, err := w.operations.Write(w.line); err != nil {
 			return fmt.Errorf("write %s: %w", operationsFile, err)
 		}
 	}
@@ -111,7 +110,7 @@ func (w *RunWriter) WriteInterval(i record.Interval) error {
 func (w *RunWriter) Event(e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", eventsFile, err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,15 +127,27 @@ func (w *RunWriter) Environment(e Environment) error {
 }
 
 // Close ends the run's files and removes its working data. complete says that
-// the run ended as planned.
+// the run ended as planned; only one whose files could be ended is marked so.
 func (w *RunWriter) Close(complete bool) error {
-	err := errors.Join(w.operations.Close(), w.counters.Close(), w.events.Close(), os.RemoveAll(w.WorkDir()))
-	if err != nil || !complete {
-		return err
+	err := errors.Join(w.closeFiles(), os.RemoveAll(w.WorkDir()))
+	if err != nil {
+		return fmt.Errorf("close run directory: %w", err)
 	}
-	return os.WriteFile(filepath.Join(w.dir, completeFile), nil, 0o644)
+	if !complete {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, completeFile), nil, 0o644); err != nil {
+		return fmt.Errorf("close run directory: %w", err)
+	}
+	return nil
 }
 
-func timingName(t record.Timing) string {
-	return [...]string{"closed", "open", "part", "dispatch"}[t]
+func (w *RunWriter) closeFiles() error {
+	var errs []error
+	for _, file := range []*os.File{w.operations, w.counters, w.events} {
+		if file != nil {
+			errs = append(errs, file.Close())
+		}
+	}
+	return errors.Join(errs...)
 }

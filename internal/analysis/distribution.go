@@ -1,0 +1,144 @@
+package analysis
+
+import (
+	"math"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/record"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// operationTimes merges the times of an operation's outcomes. That of a timeout
+// is a lower bound of how long the answer would have taken; that of any other
+// error says nothing about it, and is kept apart.
+type operationTimes struct {
+	times, timedOut clockTimes
+	unsuccessful    map[string]*hdrhistogram.Histogram // by outcome; service times
+}
+
+// clockTimes is a histogram of each clock; nil of those that there is none of.
+type clockTimes struct{ service, response, lag *hdrhistogram.Histogram }
+
+func (t *operationTimes) add(outcome record.Outcome, s *series) {
+	t.times.lag = merge(t.times.lag, s.times[store.Lag])
+	switch outcome {
+	case record.OK:
+		t.times.merge(s)
+	case record.TimedOut:
+		t.times.merge(s)
+		t.timedOut.merge(s)
+	default:
+		if t.unsuccessful == nil {
+			t.unsuccessful = map[string]*hdrhistogram.Histogram{}
+		}
+		t.unsuccessful[outcome.String()] = merge(t.unsuccessful[outcome.String()], s.times[store.Service])
+	}
+}
+
+func (t *clockTimes) merge(s *series) {
+	t.service = merge(t.service, s.times[store.Service])
+	t.response = merge(t.response, s.times[store.Response])
+}
+
+// merge adds b to a; either may be nil.
+func merge(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	if b == nil {
+		return a
+	}
+	if a == nil {
+		return b.Clone()
+	}
+	a.Merge(b)
+	return a
+}
+
+func (t *operationTimes) summarize(o *Operation) {
+	o.Service = summarize(t.times.service, t.timedOut.service)
+	o.Response = summarize(t.times.response, t.timedOut.response)
+	o.Lag = summarize(t.times.lag, nil)
+	for outcome, h := range t.unsuccessful {
+		if d := summarize(h, nil); d != nil {
+			if o.Unsuccessful == nil {
+				o.Unsuccessful = map[string]*Distribution{}
+			}
+			o.Unsuccessful[outcome] = d
+		}
+	}
+}
+
+// summarize gives what is told of h, of which the times in lowerBounds are a
+// part; nil if there is nothing to tell.
+func summarize(h, lowerBounds *hdrhistogram.Histogram) *Distribution {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	d := &Distribution{
+		Count: h.TotalCount(), Min: seconds(h.Min()), Mean: h.Mean() / 1e9, Stddev: h.StdDev() / 1e9,
+		Max: seconds(h.Max()), histogram: h, exactBelow: math.Inf(1),
+	}
+	if lowerBounds != nil && lowerBounds.TotalCount() > 0 {
+		d.LowerBounds, d.exactBelow = lowerBounds.TotalCount(), seconds(lowerBounds.Min())
+	}
+	for i, target := range []**float64{&d.P50, &d.P90, &d.P95, &d.P99, &d.P999} {
+		if q := measure.Quantiles()[i]; q == 50 || enough(d.Count, q) {
+			v := seconds(h.ValueAtQuantile(q))
+			*target = &v
+		}
+	}
+	return d
+}
+
+// tail is how many samples must lie beyond a percentile for it to be told.
+const tail = 10
+
+// enough says whether n samples are enough for a percentile. It reckons in
+// thousandths: in floating point, a tenth of a hundred is not quite ten.
+func enough(n int64, percentile float64) bool {
+	beyond := int64(math.Round((100 - percentile) * 1000))
+	return n*beyond >= tail*100_000
+}
+
+// statistic gives a statistic of times, and whether it is a lower bound only,
+// because operations timed out. It gives percentiles that rest on few samples
+// too: whoever asks for one is told so.
+func (d *Distribution) statistic(name string) (value float64, atLeast bool) {
+	switch name {
+	case "min":
+		return d.Min, d.Min >= d.exactBelow
+	case "mean":
+		return d.Mean, d.LowerBounds > 0
+	case "stddev":
+		return d.Stddev, d.LowerBounds > 0
+	case "max":
+		return d.Max, d.LowerBounds > 0
+	}
+	q, _ := measure.Quantile(name)
+	value = seconds(d.histogram.ValueAtQuantile(q))
+	return value, value >= d.exactBelow
+}
+
+// curve samples a distribution evenly over the logarithm of 1/(1−quantile), up
+// to the quantile that a single sample stands for.
+func curve(d *Distribution) []Point {
+	const perDecade = 30
+	last := 1 - 1/float64(d.Count)
+	var percents []float64
+	for i := range math.MaxInt {
+		q := 1 - math.Pow(10, -float64(i)/perDecade)
+		if q >= last {
+			break
+		}
+		percents = append(percents, 100*q)
+	}
+	percents = append(percents, 100*last)
+	var points []Point
+	for i, v := range d.histogram.ValueAtPercentilesSlice(percents) {
+		points = append(points, Point{percents[i] / 100, seconds(v)})
+	}
+	return points
+}
+
+func seconds(nanoseconds int64) float64 { return time.Duration(nanoseconds).Seconds() }

@@ -1,0 +1,116 @@
+package analysis
+
+import (
+	"fmt"
+
+	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// judge says whether the run kept a bound.
+func judge(run *Run, info store.ObjectiveInfo) Objective {
+	o := Objective{ObjectiveInfo: info}
+	m, err := measure.Parse(info.Measure)
+	if err != nil {
+		o.Note = err.Error()
+		return o
+	}
+	o.Unit = string(m.Unit())
+	r, ok := run.value(m)
+	if !ok {
+		o.Note = missing(run, m)
+		return o
+	}
+	o.Value, o.N = &r.value, r.n
+	o.Held = (info.Max == nil || r.value <= *info.Max) && (info.Min == nil || r.value >= *info.Min)
+	if q, ok := measure.Quantile(m.Statistic); ok && !enough(r.n, q) {
+		o.Note = fmt.Sprintf("fewer than %d of %d samples lie beyond this percentile", tail, r.n)
+	}
+	if r.atLeast > 0 {
+		o.judgeLowerBound(m, r)
+	}
+	return o
+}
+
+// judgeLowerBound judges a time that may have been longer, had plimsoll waited.
+// A percentile or an extreme then stands for nothing but the timeout; a mean or
+// a deviation still rests on all the others.
+func (o *Objective) judgeLowerBound(m measure.Measure, r reading) {
+	o.Note = fmt.Sprintf("a lower bound: %d of %d operations timed out", r.atLeast, r.n)
+	if o.Held && o.Max != nil && m.Statistic != "mean" && m.Statistic != "stddev" {
+		o.Held = false
+		o.Note += ", so it cannot be said to have held: set a timeout longer than the bound"
+	}
+}
+
+// missing says why the run does not have a measure.
+func missing(run *Run, m measure.Measure) string {
+	switch phase := run.phase(m.Phase); {
+	case phase == nil:
+		return fmt.Sprintf("the run has no phase %s", m.Phase)
+	case !phase.Measured:
+		return fmt.Sprintf("phase %s is in a step that is not measured", m.Phase)
+	case phase.End == 0:
+		return fmt.Sprintf("phase %s did not begin", m.Phase)
+	}
+	return "the run has no such measure: no operation of it was recorded"
+}
+
+// reading is the value of a measure and the number of operations that it rests on.
+type reading struct {
+	value float64
+	n     int64
+	// atLeast is how many of the operations timed out and make the value a lower bound.
+	atLeast int64
+}
+
+// value reads a measure of the run's measured steps; false says that the run
+// does not have it.
+func (r *Run) value(m measure.Measure) (reading, bool) {
+	phase := r.phase(m.Phase)
+	if phase == nil || !phase.Measured || phase.End == 0 {
+		return reading{}, false
+	}
+	whole := &Operation{Count: phase.Count, Outcomes: map[string]int64{"ok": phase.Succeeded}}
+	if m.Operation != "" {
+		if whole = phase.operation(m.Operation); whole == nil {
+			return reading{}, false
+		}
+	}
+	if m.Clock != "" {
+		return whole.time(m)
+	}
+	return whole.sum(m, phase.Seconds())
+}
+
+// sum reads a measure that needs no times.
+func (o *Operation) sum(m measure.Measure, seconds float64) (reading, bool) {
+	succeeded := o.Outcomes["ok"]
+	switch m.Statistic {
+	case "success":
+		return reading{value: float64(succeeded) / float64(o.Count), n: o.Count}, o.Count > 0
+	case "rate":
+		return reading{value: float64(succeeded) / seconds, n: succeeded}, seconds > 0
+	case "count":
+		return reading{value: float64(o.Count), n: o.Count}, true
+	case "bytes":
+		return reading{value: float64(o.Bytes), n: o.Count}, true
+	case "items":
+		return reading{value: float64(o.Items), n: o.Count}, true
+	}
+	return reading{}, false
+}
+
+// time reads a statistic of one of the operation's times.
+func (o *Operation) time(m measure.Measure) (reading, bool) {
+	d := o.clock(m.Clock)
+	if d == nil {
+		return reading{}, false
+	}
+	value, atLeast := d.statistic(m.Statistic)
+	r := reading{value: value, n: d.Count}
+	if atLeast {
+		r.atLeast = d.LowerBounds
+	}
+	return r, true
+}

@@ -1,0 +1,74 @@
+package analysis
+
+import (
+	"fmt"
+
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// warn adds what a reader of the numbers must know.
+func (r *Run) warn(stored *store.Run) {
+	for _, damage := range stored.Damage {
+		r.Warnings = append(r.Warnings, Warning{
+			About: "run directory", What: damage, Why: "the file is damaged or was cut short",
+			Mend: "what could be read is shown; run again for whole results",
+		})
+	}
+	for _, step := range r.Steps {
+		for _, phase := range step.Phases {
+			if step.Measured && phase.End > 0 {
+				r.warnPhase(phase)
+			}
+		}
+	}
+	for _, e := range stored.Events {
+		if e.Kind == store.SamplingFailed {
+			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "from then on there are no values"})
+		}
+	}
+}
+
+func (r *Run) warnPhase(phase *Phase) {
+	warn := func(what, why, mend string) {
+		r.Warnings = append(r.Warnings, Warning{About: phase.Name, What: what, Why: why, Mend: mend})
+	}
+	if phase.Count == 0 {
+		warn("no operation ended", "the phase was cut short, or its first operations were still under way", "give it more time, or look at the components' logs")
+		return
+	}
+	if phase.Dropped > 0 {
+		warn(fmt.Sprintf("%d of %d operations were dropped", phase.Dropped, phase.Count),
+			"the backlog was full, or operations still waited in it at the end: the target did not keep up with the rate",
+			"lower the rate; response times are of the operations that ran, and so too good")
+	}
+	if bad := phase.Count - phase.Succeeded - phase.Dropped; bad > 0 {
+		warn(fmt.Sprintf("%d of %d operations did not succeed", bad, phase.Count), "", "see outcomes and reasons in the table; times are of operations that succeeded or timed out")
+	}
+	for _, operation := range phase.Operations {
+		if n := operation.Reasons["limit-ignored"]; n > 0 {
+			warn(fmt.Sprintf("the server ignored limit in %d answers", n), "", "compare whole walks, not pages")
+		}
+	}
+	if phase.late() {
+		warn(fmt.Sprintf("the generator handed operations over late: %.1f ms at p99", *phase.Dispatch.P99*1000),
+			"plimsoll did not get the CPU in time", "lower the rate, or give plimsoll a CPU of its own; response times include this delay")
+	}
+}
+
+// lateDispatch is how late arrivals may be handed over, at the 99th percentile,
+// before the generator counts as a limit: this, or a tenth of the median
+// response time, if that is more.
+const lateDispatch = 2e-3
+
+// late says whether the generator was, in proportion to any operation's response time.
+func (p *Phase) late() bool {
+	if p.Dispatch == nil || p.Dispatch.P99 == nil {
+		return false
+	}
+	for _, operation := range p.Operations {
+		if response := operation.Response; response != nil && *p.Dispatch.P99 > max(lateDispatch, *response.P50/10) {
+			return true
+		}
+	}
+	return false
+}
