@@ -185,8 +185,8 @@ func (f *fixture) usage(component string, from, to int, cpu, resident func(secon
 	for second := from; second <= to; second++ {
 		at := start().Add(time.Duration(second)*time.Second - 300*ms)
 		must(f.t, db.Append(f.t.Context(), at, []metrics.Sample{
-			{Labels: labels.FromStrings("__name__", "process_cpu_seconds_total", "component", component), Value: cpu(second)},
-			{Labels: labels.FromStrings("__name__", "process_resident_memory_bytes", "component", component), Value: resident(second)},
+			{Series: &metrics.Series{Labels: labels.FromStrings("__name__", "process_cpu_seconds_total", "component", component)}, Value: cpu(second)},
+			{Series: &metrics.Series{Labels: labels.FromStrings("__name__", "process_resident_memory_bytes", "component", component)}, Value: resident(second)},
 		}))
 	}
 	must(f.t, db.Close())

@@ -130,13 +130,15 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	var group sync.WaitGroup
 	group.Go(func() { r.recorder.Run(beside, r.clock.Start()) })
 	group.Go(func() { r.watchResults(beside) })
+	s := sampler.Sampler{
+		DB: r.metrics, Endpoints: r.target.Endpoints(), Interval: time.Second,
+		// Counted from the run's start, so that a clock that is set in mid-run moves nothing.
+		Now:    func() time.Time { return r.clock.Start().Add(r.clock.Now()) },
+		Failed: func(err error) { r.event(store.SamplingFailed, "", err.Error()) },
+	}
 	supervised, ok := r.target.(target.Supervised)
 	if ok {
-		group.Go(func() {
-			sampler.Processes(beside, r.metrics, supervised.Processes(), func(err error) {
-				r.event(store.SamplingFailed, "", err.Error())
-			})
-		})
+		s.Processes = supervised.Processes()
 		group.Go(func() {
 			select {
 			case err := <-supervised.Failed():
@@ -145,6 +147,7 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 			}
 		})
 	}
+	group.Go(func() { s.Run(beside) })
 	return func() {
 		cancel()
 		group.Wait()

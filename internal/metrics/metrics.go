@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 )
 
@@ -22,9 +23,16 @@ type DB struct {
 	db *tsdb.DB
 }
 
+// Series is a series that is appended to again and again; the database's own
+// reference, which it keeps, saves looking the labels up.
+type Series struct {
+	Labels labels.Labels
+	ref    storage.SeriesRef
+}
+
 // Sample is one value of one series at a moment that Append names.
 type Sample struct {
-	Labels labels.Labels
+	Series *Series
 	Value  float64
 }
 
@@ -50,7 +58,8 @@ func open(dir string) (*tsdb.DB, error) {
 func (d *DB) Append(ctx context.Context, at time.Time, samples []Sample) error {
 	appender := d.db.Appender(ctx)
 	for _, s := range samples {
-		if _, err := appender.Append(0, s.Labels, at.UnixMilli(), s.Value); err != nil {
+		var err error
+		if s.Series.ref, err = appender.Append(s.Series.ref, s.Series.Labels, at.UnixMilli(), s.Value); err != nil {
 			return errors.Join(fmt.Errorf("keep metrics: %w", err), appender.Rollback())
 		}
 	}

@@ -20,7 +20,7 @@ func write(t *testing.T, dir string, closed bool) time.Time {
 		t.Fatal(err)
 	}
 	start := time.Now().Add(-time.Minute).Truncate(time.Second)
-	counter := labels.FromStrings("__name__", "requests_total", "component", "etcd")
+	counter := &Series{Labels: labels.FromStrings("__name__", "requests_total", "component", "etcd")}
 	for second := range 60 {
 		if second >= 30 && second < 50 {
 			continue // a gap
@@ -137,7 +137,7 @@ func TestADamagedDatabaseIsReadAsFarAsItGoes(t *testing.T) {
 	}
 	start := time.Now().Truncate(time.Second)
 	for second := range 60 {
-		sample := Sample{labels.FromStrings("__name__", "requests_total"), float64(second)}
+		sample := Sample{&Series{Labels: labels.FromStrings("__name__", "requests_total")}, float64(second)}
 		if err := db.Append(t.Context(), start.Add(time.Duration(second)*time.Second), []Sample{sample}); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestReadingChangesNothing(t *testing.T) {
 	t.Cleanup(func() { _ = db.Close() })
 	start := time.Now().Truncate(time.Second)
 	for second := range 600 {
-		sample := Sample{labels.FromStrings("__name__", "requests_total"), float64(second)}
+		sample := Sample{&Series{Labels: labels.FromStrings("__name__", "requests_total")}, float64(second)}
 		if err := db.Append(t.Context(), start.Add(time.Duration(second)*time.Second), []Sample{sample}); err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestSamplesOfAMomentAreKeptAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Now().Truncate(time.Second)
-	good, bad := labels.FromStrings("__name__", "good"), labels.EmptyLabels()
+	good, bad := &Series{Labels: labels.FromStrings("__name__", "good")}, &Series{Labels: labels.EmptyLabels()}
 	if err := db.Append(t.Context(), at, []Sample{{good, 1}, {bad, 1}}); err == nil {
 		t.Error("a sample without a name was kept")
 	}

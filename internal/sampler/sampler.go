@@ -1,11 +1,12 @@
-// Package sampler observes a run from outside: what its processes use, once a
-// second, into the run's metrics database, and what the machine is.
+// Package sampler observes a run from outside: what its processes use, what its
+// components say of themselves, and what the machine is.
 package sampler
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -18,26 +19,62 @@ import (
 // Generator is the component name under which plimsoll itself is sampled.
 const Generator = "plimsoll"
 
-// Interval is the time between two samples of a process.
-const Interval = time.Second
+// Sampler observes the processes and the metric endpoints of a target.
+type Sampler struct {
+	DB        *metrics.DB
+	Processes []target.Process
+	Endpoints []target.Endpoint
+	// Interval is the time between two samples of a process, and of an endpoint that asks for nothing else.
+	Interval time.Duration
+	// Now gives the wall clock; it must not step, since series only go forward.
+	Now func() time.Time
+	// Failed is told the first error of each source.
+	Failed func(error)
+}
 
-// Processes samples processes until ctx is done. The names of the series are
-// those of the Prometheus client libraries. failed is told the first error of
-// the database; sampling ends with it.
-func Processes(ctx context.Context, db *metrics.DB, processes []target.Process, failed func(error)) {
-	watched := watch(append(processes, target.Process{Component: Generator, PID: os.Getpid()}))
-	tick := time.NewTicker(Interval)
+// Run samples until ctx is done.
+func (s *Sampler) Run(ctx context.Context) {
+	var sources sync.WaitGroup
+	supervised := map[string]bool{}
+	for _, p := range s.Processes {
+		supervised[p.Component] = true
+	}
+	watched := watch(append(s.Processes, target.Process{Component: Generator, PID: os.Getpid()}))
+	sources.Go(func() {
+		s.every(ctx, s.Interval, "processes", func() (unread, unkept error) {
+			var samples []metrics.Sample
+			at := s.Now()
+			for _, w := range watched {
+				samples = append(samples, w.sample(ctx)...)
+			}
+			// The run's end must not cost its last second.
+			return nil, s.DB.Append(context.WithoutCancel(ctx), at, samples)
+		})
+	})
+	for _, e := range s.Endpoints {
+		interval := max(e.Interval, s.Interval)
+		scraper := newScraper(e, supervised[e.Component], interval)
+		sources.Go(func() {
+			s.every(ctx, interval, e.Component, func() (unread, unkept error) { return scraper.scrape(ctx, s.DB, s.Now) })
+		})
+	}
+	sources.Wait()
+}
+
+// every samples a source again and again. It ends with the database's first error.
+func (s *Sampler) every(ctx context.Context, interval time.Duration, source string, sample func() (unread, unkept error)) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
+	told := false
 	for {
-		var samples []metrics.Sample
-		now := time.Now()
-		for _, w := range watched {
-			samples = append(samples, w.sample(ctx)...)
-		}
-		// The run's end must not cost its last second.
-		if err := db.Append(context.WithoutCancel(ctx), now, samples); err != nil {
-			failed(fmt.Errorf("sample processes: %w", err))
+		unread, unkept := sample()
+		if unkept != nil {
+			s.Failed(fmt.Errorf("sample %s: %w", source, unkept))
 			return
+		}
+		if unread != nil && !told && ctx.Err() == nil {
+			told = true
+			s.Failed(fmt.Errorf("sample %s: %w", source, unread))
 		}
 		select {
 		case <-ctx.Done():
@@ -50,7 +87,7 @@ func Processes(ctx context.Context, db *metrics.DB, processes []target.Process, 
 // watched is a process and the names of its series.
 type watched struct {
 	process                       *process.Process
-	cpu, resident, files, threads labels.Labels
+	cpu, resident, files, threads *metrics.Series
 }
 
 func watch(processes []target.Process) []watched {
@@ -60,8 +97,8 @@ func watch(processes []target.Process) []watched {
 		if err != nil {
 			continue // gone already; its exit is reported by whoever started it
 		}
-		name := func(metric string) labels.Labels {
-			return labels.FromStrings(labels.MetricName, metric, "component", p.Component)
+		name := func(metric string) *metrics.Series {
+			return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", p.Component)}
 		}
 		all = append(all, watched{
 			process: handle, cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),
@@ -75,16 +112,16 @@ func watch(processes []target.Process) []watched {
 func (w watched) sample(ctx context.Context) []metrics.Sample {
 	var samples []metrics.Sample
 	if times, err := w.process.TimesWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Labels: w.cpu, Value: times.User + times.System})
+		samples = append(samples, metrics.Sample{Series: w.cpu, Value: times.User + times.System})
 	}
 	if memory, err := w.process.MemoryInfoWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Labels: w.resident, Value: float64(memory.RSS)})
+		samples = append(samples, metrics.Sample{Series: w.resident, Value: float64(memory.RSS)})
 	}
 	if files, err := w.process.NumFDsWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Labels: w.files, Value: float64(files)})
+		samples = append(samples, metrics.Sample{Series: w.files, Value: float64(files)})
 	}
 	if threads, err := w.process.NumThreadsWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Labels: w.threads, Value: float64(threads)})
+		samples = append(samples, metrics.Sample{Series: w.threads, Value: float64(threads)})
 	}
 	return samples
 }

@@ -20,7 +20,11 @@ func TestProcessesAreSampled(t *testing.T) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 	defer cancel()
-	Processes(ctx, db, []target.Process{{Component: "etcd", PID: os.Getpid()}, {Component: "gone", PID: 1 << 30}}, func(err error) { t.Error(err) })
+	s := Sampler{
+		DB: db, Processes: []target.Process{{Component: "etcd", PID: os.Getpid()}, {Component: "gone", PID: 1 << 30}},
+		Interval: time.Second, Now: time.Now, Failed: func(err error) { t.Error(err) },
+	}
+	s.Run(ctx)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ package target
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -59,6 +60,8 @@ type Endpoint struct {
 	URL string
 	// Client holds the certificates and trust that the endpoint asks for.
 	Client *http.Client
+	// Interval is the least time between two scrapes: an endpoint that is dear to read is read less often.
+	Interval time.Duration
 }
 
 // Description is what ran, for the record.

@@ -34,6 +34,8 @@ type component struct {
 	// ca and shows the certificate observer.
 	url, readyPath string
 	ca, observer   string
+	// scrapeInterval is the least time between two scrapes of /metrics.
+	scrapeInterval time.Duration
 	readyTimeout   time.Duration
 	grace          time.Duration
 	// layer orders the stop: higher ones go first.

@@ -196,7 +196,9 @@ func (t *Target) Endpoints() []target.Endpoint {
 	defer t.mu.Unlock()
 	var all []target.Endpoint
 	for _, c := range t.components {
-		all = append(all, target.Endpoint{Component: c.name, URL: c.url + "/metrics", Client: t.client(c.ca, c.observer)})
+		all = append(all, target.Endpoint{
+			Component: c.name, URL: c.url + "/metrics", Client: t.client(c.ca, c.observer), Interval: c.scrapeInterval,
+		})
 	}
 	return all
 }
