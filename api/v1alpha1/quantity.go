@@ -2,7 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
-	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,8 +81,11 @@ func splitUnit(s string) (float64, string, error) {
 func ParseBytes(s string) (Bytes, error) {
 	n, unit, err := splitUnit(s)
 	factor, ok := byteUnits()[unit]
-	if err != nil || !ok || n*factor > math.MaxInt64/2 {
+	switch {
+	case err != nil || !ok:
 		return 0, fmt.Errorf("%q is not a size: write a number with B, kB, KiB, MB, MiB, GB or GiB, such as 10KiB", s)
+	case n*factor < 1 || n*factor > 1<<50:
+		return 0, fmt.Errorf("%q is out of range: a size is at least 1B and at most a million GiB", s)
 	}
 	return Bytes(n * factor), nil
 }
@@ -91,8 +94,11 @@ func ParseBytes(s string) (Bytes, error) {
 func ParseRate(s string) (Rate, error) {
 	n, unit, err := splitUnit(s)
 	factor, ok := rateUnits()[unit]
-	if err != nil || !ok || n <= 0 {
-		return 0, fmt.Errorf("%q is not a rate: write a positive number per s, m or h, such as 50/s", s)
+	switch {
+	case err != nil || !ok:
+		return 0, fmt.Errorf("%q is not a rate: write a number per s, m or h, such as 50/s", s)
+	case n*factor < 1e-6 || n*factor > 1e9:
+		return 0, fmt.Errorf("%q is out of range: a rate is at least one in eleven days and at most a thousand million a second", s)
 	}
 	return Rate(n * factor), nil
 }
@@ -100,8 +106,11 @@ func ParseRate(s string) (Rate, error) {
 // ParseDuration reads a duration such as 1m30s.
 func ParseDuration(s string) (Duration, error) {
 	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
+	switch {
+	case err != nil && !regexp.MustCompile(durationPattern).MatchString(s):
 		return 0, fmt.Errorf("%q is not a duration: write a number with ns, us, ms, s, m or h, such as 500ms or 1m30s", s)
+	case err != nil || d <= 0 || d > 1000*time.Hour:
+		return 0, fmt.Errorf("%q is out of range: a duration is more than 0 and at most 1000h", s)
 	}
 	return Duration(d), nil
 }
@@ -124,11 +133,11 @@ func ParseBound(s string) (Bound, error) {
 	case "%":
 		return Bound{n / 100, measure.Fraction, s}, nil
 	}
-	d, err := ParseDuration(s)
-	if err != nil {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
 		return Bound{}, fmt.Errorf("%q is not a bound: write a number with a unit, such as 1s, 4GiB, 50/s or 99%%", s)
 	}
-	return Bound{time.Duration(d).Seconds(), measure.Seconds, s}, nil
+	return Bound{d.Seconds(), measure.Seconds, s}, nil
 }
 
 func (b *Bytes) UnmarshalText(text []byte) (err error) { *b, err = ParseBytes(string(text)); return }
@@ -159,19 +168,21 @@ func (r Rate) String() string { return strconv.FormatFloat(float64(r), 'g', -1, 
 
 // JSONSchema describes how a name is written.
 func (Name) JSONSchema() *jsonschema.Schema {
-	return text(namePattern, "a name: up to 63 lower-case letters, digits and dashes")
+	return text(namePattern, "", "a name: up to 63 lower-case letters, digits and dashes")
 }
 
 // JSONSchema describes how a size is written.
-func (Bytes) JSONSchema() *jsonschema.Schema { return text(bytesPattern, "a size, such as 10KiB") }
+func (Bytes) JSONSchema() *jsonschema.Schema {
+	return text(bytesPattern, "size", "a size, such as 10KiB")
+}
 
 // JSONSchema describes how a duration is written.
 func (Duration) JSONSchema() *jsonschema.Schema {
-	return text(durationPattern, "a duration, such as 500ms or 1m30s")
+	return text(durationPattern, "duration", "a duration, such as 500ms or 1m30s")
 }
 
 // JSONSchema describes how a rate is written.
-func (Rate) JSONSchema() *jsonschema.Schema { return text(ratePattern, "a rate, such as 50/s") }
+func (Rate) JSONSchema() *jsonschema.Schema { return text(ratePattern, "rate", "a rate, such as 50/s") }
 
 // JSONSchema describes how a bound is written.
 func (Bound) JSONSchema() *jsonschema.Schema {
@@ -197,8 +208,18 @@ func (Resource) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Enum: []any{string(ConfigMaps), string(Secrets)}}
 }
 
-// text is the schema of a string with a pattern; its title is what an error
-// message says was expected.
-func text(pattern, title string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: pattern, Title: title}
+// text is the schema of a string with a pattern, which editors check, and a
+// format, which plimsoll does; its title is what an error message says was expected.
+func text(pattern, format, title string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: pattern, Format: format, Title: title}
+}
+
+// Formats are the formats of the schema, with what a pattern cannot say: that a
+// quantity is positive, and not too large.
+func Formats() map[string]func(string) error {
+	return map[string]func(string) error{
+		"size":     func(s string) error { _, err := ParseBytes(s); return err },
+		"duration": func(s string) error { _, err := ParseDuration(s); return err },
+		"rate":     func(s string) error { _, err := ParseRate(s); return err },
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll.dev/plimsoll/internal/measure"
 )
@@ -21,9 +22,13 @@ func (s *Scenario) Validate() []FieldError {
 	if s.Spec.Target.Local == nil {
 		v.fault("spec.target", "needs a kind of target: local")
 	}
-	for _, p := range s.Spec.Prepare {
+	for i, p := range s.Spec.Prepare {
 		if p.Fill != nil {
-			v.fills[objects(p.Fill.Resource, p.Fill.Namespace)] = p.Fill.Count
+			what := objects(p.Fill.Resource, p.Fill.Namespace)
+			if v.fills[what] > 0 {
+				v.fault(fmt.Sprintf("spec.prepare.%d.fill", i), "another fill makes %s too, under the same names", what)
+			}
+			v.fills[what] = p.Fill.Count
 		}
 	}
 	steps := map[Name]bool{}
@@ -88,6 +93,11 @@ func (v *validator) phase(path string, phase *Phase) {
 		v.filled(kube+".get", o.Get.Resource, o.Get.Namespace, o.Get.Count)
 	case o.Delete != nil:
 		v.filled(kube+".delete", o.Delete.Resource, o.Delete.Namespace, o.Delete.Count)
+		if open := phase.Load.Open; open != nil {
+			if arrivals := float64(open.Rate) * time.Duration(open.Duration).Seconds(); arrivals > float64(o.Delete.Count) {
+				v.fault(kube+".delete.count", "is %d, but about %.0f deletions would arrive", o.Delete.Count, arrivals)
+			}
+		}
 	}
 }
 

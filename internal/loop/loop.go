@@ -96,64 +96,75 @@ type Open struct {
 
 // Open runs an open loop: as many operations are under way at once as there
 // are clients, and others wait in the backlog, with their intended start
-// unmoved.
+// unmoved. Every arrival ends in exactly one sample: of an operation, or of a
+// drop.
 func (p *Phase) Open(ctx context.Context, o Open) {
-	backlog := make(chan time.Duration, o.Backlog)
-	drained := make(chan struct{})
+	q := &queue{backlog: make(chan time.Duration, o.Backlog)}
 	var clients sync.WaitGroup
 	for i, client := range p.Clients {
-		clients.Go(func() { p.serve(ctx, client, p.Shards[i], backlog, drained) })
+		clients.Go(func() { p.serve(ctx, client, p.Shards[i], q) })
 	}
-	p.dispatch(ctx, o.Arrivals, backlog)
-	close(backlog)
-	timer := time.AfterFunc(o.Drain, func() { close(drained) })
+	p.dispatch(ctx, o.Arrivals, q)
+	close(q.backlog)
+	timer := time.AfterFunc(o.Drain, func() { q.late.Store(true) })
 	defer timer.Stop()
 	clients.Wait()
 }
 
+// queue is what stands between the dispatcher and the clients.
+type queue struct {
+	backlog   chan time.Duration // intended starts
+	late      atomic.Bool        // the drain time is over
+	exhausted atomic.Bool        // the workload has nothing left to do
+}
+
 // dispatch puts arrivals into the backlog when their time has come.
-func (p *Phase) dispatch(ctx context.Context, arrivals Arrivals, backlog chan<- time.Duration) {
+func (p *Phase) dispatch(ctx context.Context, arrivals Arrivals, q *queue) {
 	begin := p.Clock.Now()
 	shard := p.Shards[len(p.Clients)]
 	for offset := range arrivals {
 		intended := begin + offset
-		if !p.sleepUntil(ctx, intended) {
+		if !p.sleepUntil(ctx, intended) || q.exhausted.Load() {
 			return
 		}
 		now := p.Clock.Now()
 		shard.Record(record.Sample{Op: "dispatch", Timing: record.Dispatch, Intended: intended, Started: now, Finished: now})
 		select {
-		case backlog <- intended:
+		case q.backlog <- intended:
 		default:
 			p.drop(shard, intended, "backlog-full")
 		}
 	}
 }
 
-// drop records an operation that never started.
+// serve is one client of an open loop.
+func (p *Phase) serve(ctx context.Context, client workload.Client, shard *record.Shard, q *queue) {
+	for intended := range q.backlog {
+		switch {
+		case ctx.Err() != nil || p.stopped():
+			p.drop(shard, intended, "interrupted")
+			continue
+		case q.late.Load():
+			p.drop(shard, intended, "drain")
+			continue
+		}
+		op, ok := client.Next()
+		if !ok {
+			q.exhausted.Store(true)
+			p.drop(shard, intended, "exhausted")
+			continue
+		}
+		p.do(ctx, op, shard, record.Open, intended)
+	}
+}
+
+// drop records an arrival whose operation never started.
 func (p *Phase) drop(shard *record.Shard, intended time.Duration, reason string) {
 	shard.Record(record.Sample{
 		Op: "dispatch", Timing: record.Dispatch, Outcome: record.Dropped, Reason: reason,
 		Intended: intended, Started: intended, Finished: p.Clock.Now(),
 	})
 	p.Done.Add(1)
-}
-
-// serve is one client of an open loop.
-func (p *Phase) serve(ctx context.Context, client workload.Client, shard *record.Shard, backlog <-chan time.Duration, drained <-chan struct{}) {
-	for intended := range backlog {
-		select {
-		case <-drained: // the rest waited too long
-			p.drop(shard, intended, "drain")
-			continue
-		default:
-		}
-		op, ok := client.Next()
-		if !ok || ctx.Err() != nil {
-			return
-		}
-		p.do(ctx, op, shard, record.Open, intended)
-	}
 }
 
 // do performs one operation and records it.

@@ -224,6 +224,41 @@ func TestAClientWithNothingLeftEndsItsLoop(t *testing.T) {
 	})
 }
 
+// What a user wanted is never lost without a trace, however the loop ends.
+func TestEveryArrivalEndsInOneOutcome(t *testing.T) {
+	for name, test := range map[string]struct {
+		loop    func(p *Phase)
+		served  int64
+		dropped int64
+	}{
+		"interrupted in mid-freeze, with a backlog": {func(p *Phase) {
+			stop := make(chan struct{})
+			p.Stop = stop
+			time.AfterFunc(12*time.Second, func() { close(stop) })
+			p.Open(context.Background(), Open{Arrivals: Constant(100, 0), Backlog: 1000, Drain: time.Minute})
+		}, 1005, 195}, // by 12 s 1200 have arrived; 1000 were answered before the freeze at 10 s, 5 are under way in it
+		"nothing left to do": {func(p *Phase) {
+			for i := range p.Clients {
+				p.Clients[i].(*client).left = 20
+			}
+			p.Open(context.Background(), Open{Arrivals: Constant(100, time.Minute), Backlog: 1000, Drain: time.Minute})
+		}, 100, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{service: 2 * time.Millisecond, freezeAt: 10 * time.Second, freeze: 6 * time.Second, start: time.Now()}
+				got := run(t, 5, s.answer, test.loop)
+				if sum := got.count[record.OK] + got.count[record.Dropped]; sum != got.dispatched {
+					t.Errorf("%d arrivals, but %d outcomes", got.dispatched, sum)
+				}
+				if got.count[record.OK] != test.served || got.count[record.Dropped] < test.dropped {
+					t.Errorf("%d served and %d dropped, want %d and at least %d", got.count[record.OK], got.count[record.Dropped], test.served, test.dropped)
+				}
+			})
+		})
+	}
+}
+
 func TestPartsAreRecordedApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := run(t, 1, nil, func(p *Phase) {

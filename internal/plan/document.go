@@ -59,6 +59,8 @@ type document struct {
 	tree   any
 	places map[string]place
 	faults []Problem
+	set    map[string]string // parameters from outside
+	origin map[string]string // of values, by path: the parameter that they come from
 }
 
 type place struct{ line, column int }
@@ -66,11 +68,11 @@ type place struct{ line, column int }
 // Load reads a scenario document, with parameters replaced by those in set.
 // Its error, if the document has faults, is *Problems with all of them.
 func Load(name string, source []byte, set map[string]string) (*v1.Scenario, error) {
-	d := &document{name: name, places: map[string]place{}}
+	d := &document{name: name, places: map[string]place{}, set: set, origin: map[string]string{}}
 	if err := d.parse(source); err != nil {
 		return nil, err
 	}
-	d.bind(set)
+	d.bind()
 	d.checkSchema()
 	if len(d.faults) > 0 {
 		return nil, d.problems()
@@ -89,7 +91,18 @@ func Load(name string, source []byte, set map[string]string) (*v1.Scenario, erro
 	return scenario, nil
 }
 
+// A document is small, and so must be what it stands for once its aliases are
+// followed: a kilobyte of aliases of aliases can stand for gigabytes.
+const (
+	maxSource = 1 << 20
+	maxNodes  = 100_000
+)
+
 func (d *document) parse(source []byte) error {
+	if len(source) > maxSource {
+		d.fault(nil, "holds %d bytes: a scenario has at most %d", len(source), maxSource)
+		return d.problems()
+	}
 	file, err := parser.ParseBytes(source, 0)
 	if err != nil {
 		return d.syntax(err, source)
@@ -103,11 +116,49 @@ func (d *document) parse(source []byte) error {
 		d.fault(nil, "holds %d documents: write one scenario per file", len(docs))
 		return d.problems()
 	}
+	if size(docs[0].Body, map[string]int{}) > maxNodes {
+		d.fault(nil, "stands for more than %d values: its aliases are too many, or go in circles", maxNodes)
+		return d.problems()
+	}
 	d.locate(docs[0].Body, nil)
 	if err := yaml.NodeToValue(docs[0].Body, &d.tree); err != nil {
 		return d.syntax(err, source)
 	}
 	return nil
+}
+
+// size counts the values that a node stands for once aliases are followed, up
+// to somewhat over maxNodes. anchors has the sizes of those met so far.
+func size(node ast.Node, anchors map[string]int) int {
+	total := 1
+	add := func(n ast.Node) {
+		if n != nil && total <= maxNodes {
+			total += size(n, anchors)
+		}
+	}
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		for _, value := range n.Values {
+			add(value)
+		}
+	case *ast.MappingValueNode:
+		add(n.Key)
+		add(n.Value)
+	case *ast.SequenceNode:
+		for _, value := range n.Values {
+			add(value)
+		}
+	case *ast.TagNode:
+		add(n.Value)
+	case *ast.AnchorNode:
+		name := n.Name.GetToken().Value
+		anchors[name] = maxNodes + 1 // within itself it has no end
+		add(n.Value)
+		anchors[name] = total
+	case *ast.AliasNode:
+		total += anchors[n.Value.GetToken().Value]
+	}
+	return total
 }
 
 // syntax turns the YAML library's error into ours.
@@ -166,9 +217,16 @@ func (d *document) note(path []string, node ast.Node) {
 // it. What was already found faulty is left at that: an unknown parameter is
 // not also a wrong type.
 func (d *document) fault(path []string, format string, args ...any) {
-	problem := Problem{Path: pretty(path), Message: fmt.Sprintf(format, args...)}
-	if slices.ContainsFunc(d.faults, func(known Problem) bool { return known.Path != "" && known.Path == problem.Path }) {
+	parameter := d.origin[strings.Join(path, ".")]
+	known := func(p Problem) bool {
+		return p.Path != "" && (p.Path == pretty(path) || parameter != "" && p.Path == "spec.parameters."+parameter)
+	}
+	if slices.ContainsFunc(d.faults, known) {
 		return
+	}
+	problem := Problem{Path: pretty(path), Message: fmt.Sprintf(format, args...)}
+	if value, ok := d.set[parameter]; ok {
+		problem.Message += fmt.Sprintf(" (from --set %s=%s)", parameter, value)
 	}
 	for i := len(path); i >= 0; i-- {
 		if at, ok := d.places[strings.Join(path[:i], ".")]; ok {
@@ -206,17 +264,17 @@ func pretty(path []string) string {
 }
 
 // bind replaces ${name} by the value of the parameter.
-func (d *document) bind(set map[string]string) {
+func (d *document) bind() {
 	parameters := d.parameters()
-	for _, name := range slices.Sorted(maps.Keys(set)) {
+	for _, name := range slices.Sorted(maps.Keys(d.set)) {
 		if _, ok := parameters[name]; !ok {
 			d.fault([]string{"spec", "parameters"}, "--set %s: the scenario has no parameter %q%s", name, name,
 				v1.NearMiss(name, slices.Sorted(maps.Keys(parameters))))
 			continue
 		}
 		var value any
-		if err := yaml.Unmarshal([]byte(set[name]), &value); err != nil {
-			value = set[name]
+		if err := yaml.Unmarshal([]byte(d.set[name]), &value); err != nil {
+			value = d.set[name]
 		}
 		parameters[name] = value
 	}
@@ -276,6 +334,7 @@ func (d *document) replace(value any, path []string, parameters map[string]any, 
 			d.fault(path, "%q: ${%s} stands for a whole value, not for a part of one", v, name)
 		}
 		used[name] = true
+		d.origin[strings.Join(path, ".")] = name
 		return bound
 	}
 	return value

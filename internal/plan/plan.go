@@ -29,16 +29,6 @@ type Run struct {
 	Seed  uint64 `json:"seed"`
 }
 
-// Estimate is roughly what the runs come to. It rests on the rates below, and
-// is there so that nobody starts an hour or fills a disk by mistake.
-type Estimate struct {
-	Objects  int64       `json:"objects"`  // made in preparation
-	Requests int64       `json:"requests"` // of the steps; at the least, where a loop is bounded by time
-	Bytes    int64       `json:"bytes"`    // moved by those requests
-	Disk     int64       `json:"diskBytes"`
-	Duration v1.Duration `json:"duration"`
-}
-
 // SchemaVersion is the version of plan.json.
 const SchemaVersion = 1
 
@@ -58,108 +48,6 @@ func New(scenario *v1.Scenario, set map[string]string) *Plan {
 	}
 	p.Estimate = estimate(&scenario.Spec).times(int64(len(p.Runs)))
 	return p
-}
-
-// Rates behind the estimate, as seen on two cores (COMPONENTS: creates through
-// the API 800-980/s, walks at 250 pages of 100 objects of 10 KiB per second).
-const (
-	createsPerSecond  = 800
-	requestsPerSecond = 1500
-	bytesPerSecond    = 300e6
-	bootAndTeardown   = 8 * time.Second
-	metadataBytes     = 350 // of an object in JSON, beside its payload
-	diskPerByte       = 2   // a database and its log, against the objects in it
-)
-
-func estimate(spec *v1.Spec) Estimate {
-	e := Estimate{Disk: 150e6, Duration: v1.Duration(bootAndTeardown)}
-	size := map[v1.Name]int64{}  // of an object, by namespace
-	count := map[v1.Name]int64{} // of objects, by namespace
-	for _, p := range spec.Prepare {
-		if fill := p.Fill; fill != nil {
-			size[fill.Namespace] = objectBytes(fill.Payload)
-			count[fill.Namespace] += int64(fill.Count)
-			e.Objects += int64(fill.Count)
-			e.Disk += int64(fill.Count) * objectBytes(fill.Payload) * diskPerByte
-			e.Duration += v1.Duration(float64(fill.Count) / createsPerSecond * float64(time.Second))
-		}
-	}
-	for _, step := range spec.Steps {
-		var longest v1.Duration
-		for _, phase := range step.Phases {
-			requests, bytes := perOperation(phase.Kube, size, count)
-			operations, bounded := operationsOf(phase)
-			took := bounded
-			if bounded == 0 {
-				took = v1.Duration(max(float64(operations*requests)/requestsPerSecond, float64(operations*bytes)/bytesPerSecond) * float64(time.Second))
-				took += v1.Duration(thinkTime(phase))
-			}
-			longest = max(longest, took)
-			e.Requests += operations * requests
-			e.Bytes += operations * bytes
-		}
-		e.Duration += longest
-	}
-	return e
-}
-
-// operationsOf gives the operations of a phase, and its duration if that is what bounds it.
-func operationsOf(phase v1.Phase) (int64, v1.Duration) {
-	switch load := phase.Load; {
-	case load.Open != nil:
-		return int64(float64(load.Open.Rate) * time.Duration(load.Open.Duration).Seconds()), load.Open.Duration
-	case load.Closed.IterationsPerClient > 0:
-		return int64(load.Closed.IterationsPerClient * load.Closed.Clients), 0
-	case load.Closed.Iterations > 0:
-		return int64(load.Closed.Iterations), 0
-	case phase.Kube != nil && phase.Kube.Delete != nil:
-		return int64(phase.Kube.Delete.Count), load.Closed.Duration
-	default:
-		return 0, load.Closed.Duration
-	}
-}
-
-func thinkTime(phase v1.Phase) time.Duration {
-	closed := phase.Load.Closed
-	if closed == nil {
-		return 0
-	}
-	perClient := max(closed.IterationsPerClient, closed.Iterations/closed.Clients)
-	return time.Duration(perClient) * time.Duration(closed.Think)
-}
-
-// perOperation gives the requests and bytes of one operation.
-func perOperation(o *v1.KubeWorkload, size, count map[v1.Name]int64) (requests, bytes int64) {
-	switch {
-	case o == nil:
-		return 0, 0
-	case o.List != nil:
-		var objects, total int64
-		for namespace, n := range count {
-			if o.List.Namespace == "" || o.List.Namespace == namespace {
-				objects += n
-				total += n * size[namespace]
-			}
-		}
-		if o.List.PageSize == 0 {
-			return 1, total
-		}
-		return max(1, (objects+int64(o.List.PageSize)-1)/int64(o.List.PageSize)), total
-	case o.Get != nil:
-		return 1, size[o.Get.Namespace]
-	case o.Create != nil:
-		return 1, 2 * objectBytes(o.Create.Payload)
-	case o.Churn != nil:
-		return 2, 2 * objectBytes(o.Churn.Payload)
-	default:
-		return 1, metadataBytes
-	}
-}
-
-func objectBytes(payload v1.Bytes) int64 { return metadataBytes + (int64(payload)+2)/3*4 }
-
-func (e Estimate) times(n int64) Estimate {
-	return Estimate{e.Objects * n, e.Requests * n, e.Bytes * n, e.Disk, e.Duration * v1.Duration(n)}
 }
 
 // Print writes the plan for people.

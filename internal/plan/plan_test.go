@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func TestFaults(t *testing.T) {
 		"more connections than clients":  {"    - name: gets\n", "    - name: gets\n      connections: 2\n", []string{"is more than the 1 clients"}},
 		"objects that nobody makes":      {"count: 10}}", "count: 11}}", []string{"is 11, but only 10 configmaps in namespace ns are made"}},
 		"an open loop without an end":    {"{closed: {clients: 1, iterations: 1}}", "{open: {rate: 5/s}}", []string{"needs a duration"}},
-		"a rate of nothing":              {"{closed: {clients: 1, iterations: 1}}", "{open: {rate: 0/s, duration: 1s}}", []string{`"0/s" is not a rate`}},
+		"a rate of nothing":              {"{closed: {clients: 1, iterations: 1}}", "{open: {rate: 0/s, duration: 1s}}", []string{`"0/s" is out of range`}},
 		"an objective of no phase":       {"  steps:", "  objectives: [{measure: p99(get.get.service), max: 1s}]\n  steps:", []string{`no phase is called "get"; did you mean "gets"?`}},
 		"an objective of no operation":   {"  steps:", "  objectives: [{measure: p99(gets.list.service), max: 1s}]\n  steps:", []string{`phase gets has no operation "list"; it has get`}},
 		"response time in a closed loop": {"  steps:", "  objectives: [{measure: p99(gets.get.response), max: 1s}]\n  steps:", []string{"only whole operations of an open loop have response times"}},
@@ -125,6 +126,14 @@ func TestFaults(t *testing.T) {
 		"an objective without a bound":   {"  steps:", "  objectives: [{measure: p99(gets.get.service)}]\n  steps:", []string{"needs a bound: max or min"}},
 		"half a reference":               {"count: 10}\n", "count: '1${n}'}\n", []string{"the scenario has no parameter"}},
 		"a reference without quotes":     {"count: 10}\n", "count: ${n}}\n", []string{"faults.yaml:7:", `write "${name}" in quotes within { }`}},
+		"aliases of aliases of aliases":  {"metadata: {name: minimal}", "metadata: {name: minimal}\n" + aliasBomb(), []string{"stands for more than 100000 values"}},
+		"an alias of itself":             {"metadata: {name: minimal}", "metadata: {name: minimal}\na: &a [*a]", []string{"stands for more than 100000 values"}},
+		"a duration without end":         {"iterations: 1", "duration: 9999999h", []string{`faults.yaml:12:35: spec.steps[0].phases[0].load.closed.duration: "9999999h" is out of range`}},
+		"a negative duration":            {"iterations: 1", "duration: -1s", []string{`"-1s" is out of range: a duration is more than 0`}},
+		"no time at all":                 {"iterations: 1", "duration: 0s", []string{`"0s" is out of range`}},
+		"a payload of nothing":           {"count: 10}\n", "count: 10, payload: 0B}\n", []string{`"0B" is out of range`}},
+		"the same fill twice":            {"  steps:", "  - fill: {resource: configmaps, namespace: ns, count: 5}\n  steps:", []string{"another fill makes configmaps in namespace ns too"}},
+		"more deletions than objects":    {"{closed: {clients: 1, iterations: 1}}\n      kube: {get: ", "{open: {rate: 50/s, duration: 1s}}\n      kube: {delete: ", []string{"is 10, but about 50 deletions would arrive"}},
 		"a namespace with a slash":       {"namespace: ns, count: 10}\n", "namespace: a/b, count: 10}\n", []string{`"a/b" is not a name`}},
 		"a negative count":               {"count: 10}\n", "count: -1}\n", []string{"is -1, but must be at least 1"}},
 	} {
@@ -146,6 +155,16 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// aliasBomb is a kilobyte that stands for a thousand million values.
+func aliasBomb() string {
+	lines := []string{"a0: &a0 [x, x, x, x, x, x, x, x, x]"}
+	for i := range 9 {
+		alias := fmt.Sprintf("*a%d", i)
+		lines = append(lines, fmt.Sprintf("a%d: &a%d [%s]", i+1, i+1, strings.Join(slices.Repeat([]string{alias}, 9), ", ")))
+	}
+	return strings.Join(lines, "\n")
+}
+
 func TestParameters(t *testing.T) {
 	source := strings.NewReplacer("spec:\n", "spec:\n  parameters: {objects: 10, load: 1}\n", "count: 10", `count: "${objects}"`,
 		"iterations: 1", `iterations: "${load}"`).Replace(minimal)
@@ -158,7 +177,7 @@ func TestParameters(t *testing.T) {
 	}
 	for set, want := range map[string]string{
 		"object=5":      `--set object: the scenario has no parameter "object"; did you mean "objects"?`,
-		"objects=a lot": "is of type string, expected a value of type integer",
+		"objects=a lot": "is of type string, expected a value of type integer (from --set objects=a lot)",
 		"load=[1, 2]":   "must be a single value",
 	} {
 		name, value, _ := strings.Cut(set, "=")

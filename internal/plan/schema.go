@@ -27,6 +27,15 @@ func (d *document) checkSchema() {
 		return
 	}
 	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	for name, parse := range v1.Formats() {
+		compiler.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
+			if text, ok := v.(string); ok {
+				return parse(text)
+			}
+			return nil
+		}})
+	}
 	if err := compiler.AddResource(schemaURL, raw); err != nil {
 		d.fault(nil, "the built-in schema is damaged: %v", err)
 		return
@@ -105,6 +114,8 @@ func (d *document) explain(e *jsonschema.ValidationError, types map[string]defin
 			expected = "a value that matches " + k.Want
 		}
 		d.fault(path, "%q is not %s%s", k.Got, expected, nearUnit(k.Got, known.name))
+	case *kind.Format:
+		d.fault(path, "%v%s", k.Err, nearUnit(fmt.Sprint(k.Got), known.name))
 	case *kind.MinProperties:
 		d.fault(path, "needs exactly one of %s", strings.Join(known.fields, ", "))
 	case *kind.MaxProperties:
@@ -136,7 +147,7 @@ func nearUnit(got, schemaType string) string {
 	number := strings.TrimRight(got, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/% ")
 	unit := strings.TrimSpace(strings.TrimPrefix(got, number))
 	for _, candidate := range v1.Units(schemaType) {
-		if number != "" && unit != "" && strings.EqualFold(unit, candidate) {
+		if number != "" && unit != "" && unit != candidate && strings.EqualFold(unit, candidate) {
 			return fmt.Sprintf("; did you mean %q?", number+candidate)
 		}
 	}
