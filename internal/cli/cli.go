@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/engine"
 	"plimsoll.dev/plimsoll/internal/plan"
 )
@@ -38,12 +40,26 @@ type Environment struct {
 	Width func() int
 	// Colour says that Stdout shows colours.
 	Colour bool
+
+	// orderly says, once a verb has work to end in order, what an interrupt makes it do.
+	orderly *atomic.Pointer[string]
+}
+
+// interrupted says what the first interrupt from now on makes the verb do;
+// until then it ends the program.
+func (e Environment) interrupted(what string) {
+	if e.orderly != nil {
+		e.orderly.Store(&what)
+	}
 }
 
 // System is the environment of a real process.
 func System() Environment {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader of our output that goes away must not end us before the results are written: writes
+	// then fail, rather than kill.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return Environment{
 		Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals, Exit: os.Exit,
 		Width: func() int {
@@ -59,6 +75,7 @@ func System() Environment {
 
 // Main carries out a command line and gives its exit code.
 func Main(env Environment, args []string) int {
+	env.orderly = &atomic.Pointer[string]{}
 	ctx, stop := interruptible(env)
 	defer stop()
 	root := newRoot(env)
@@ -109,18 +126,24 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// interruptible gives a context that the first signal cancels. The second ends
-// the program at once; its components die with it.
+// interruptible gives a context that the first signal cancels, if the verb has
+// something to end in order. Any other signal ends the program at once; its
+// components die with it.
 func interruptible(env Environment) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		select {
 		case <-env.Signals:
-			fmt.Fprintln(env.Stderr, "\nplimsoll: interrupted: keeping what was measured and stopping (again to stop at once)")
-			cancel()
 		case <-ctx.Done():
 			return
 		}
+		what := env.orderly.Load()
+		if what == nil {
+			env.Exit(exitInterrupted)
+			return
+		}
+		fmt.Fprintf(env.Stderr, "\nplimsoll: interrupted: %s (again to stop at once)\n", *what)
+		cancel()
 		<-env.Signals
 		env.Exit(exitInterrupted)
 	}()
@@ -142,8 +165,13 @@ missed, 5 the run is invalid (a component died), 130 interrupted.`,
   plimsoll report plimsoll-results/quickstart-20261121-093000`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("there is no verb %q%s", args[0], v1.NearMiss(args[0], verbs(cmd)))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
@@ -156,6 +184,14 @@ missed, 5 the run is invalid (a component died), 130 interrupted.`,
 	}
 	root.InitDefaultCompletionCmd()
 	return root
+}
+
+func verbs(root *cobra.Command) []string {
+	var names []string
+	for _, command := range root.Commands() {
+		names = append(names, command.Name())
+	}
+	return names
 }
 
 // usageArgs makes wrong arguments a usage error.

@@ -75,9 +75,6 @@ func writeReports(ctx context.Context, env Environment, results *store.Results) 
 	if err != nil {
 		return nil, err
 	}
-	if err := printTerminal(env, result); err != nil {
-		return nil, err
-	}
 	if err := results.WriteResult(result); err != nil {
 		return nil, err
 	}
@@ -88,6 +85,10 @@ func writeReports(ctx context.Context, env Environment, results *store.Results) 
 		if err := writeFile(results.Path(name), func(w io.Writer) error { return write(w, result) }); err != nil {
 			return nil, fmt.Errorf("write %s: %w", name, err)
 		}
+	}
+	// Last, as a reader that has gone away must not cost the files.
+	if err := printTerminal(env, result); err != nil {
+		return nil, err
 	}
 	fmt.Fprintf(env.Stdout, "\nreport   %s\nresults  %s\n", shownPath(results.Path(store.ReportFile)), shownPath(results.Path(store.ResultFile)))
 	return result, nil

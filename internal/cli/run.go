@@ -18,6 +18,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/target/local"
+	"plimsoll.dev/plimsoll/internal/workspace"
 )
 
 func newRun(env Environment) *cobra.Command {
@@ -47,6 +48,7 @@ Ctrl-C once ends the run in order and reports what was measured; twice ends it a
 			if output == "" {
 				output = filepath.Join("plimsoll-results", string(p.Scenario.Metadata.Name)+"-"+time.Now().Format("20060102-150405"))
 			}
+			env.interrupted("keeping what was measured and stopping")
 			return run(cmd.Context(), env, p, source, output)
 		},
 	}
@@ -55,18 +57,26 @@ Ctrl-C once ends the run in order and reports what was measured; twice ends it a
 	return cmd
 }
 
-func run(ctx context.Context, env Environment, p *plan.Plan, source []byte, output string) error {
+func run(ctx context.Context, env Environment, p *plan.Plan, source []byte, output string) (err error) {
 	display := newDisplay(env)
 	finder := &assets.Finder{Progress: display.build}
 	if err := findParts(ctx, finder, p.Scenario.Spec.Target); err != nil {
 		return err
 	}
-	results, err := store.Create(output, source, p)
+	space, err := openWorkspace()
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, space.Close()) }()
+	results, err := store.Create(output, source, p)
+	if err != nil {
+		if errors.Is(err, store.ErrNotEmpty) {
+			err = usage(err)
+		}
+		return err
+	}
 	display.Say("%s: roughly %v", p.Scenario.Metadata.Name, time.Duration(p.Estimate.Duration).Round(time.Second))
-	e := engine.Engine{Provision: provision(finder), Watcher: display, Tool: toolVersion()}
+	e := engine.Engine{Provision: provision(finder, space), Watcher: display, Tool: toolVersion()}
 	failure := e.Run(ctx, p, results)
 	// What was measured is reported even if the run was cut short: not by a cancelled context.
 	result, err := writeReports(context.WithoutCancel(ctx), env, results)
@@ -96,14 +106,26 @@ func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error
 }
 
 // provision starts the targets that scenarios can ask for.
-func provision(finder *assets.Finder) engine.Provision {
+func provision(finder *assets.Finder, space *workspace.Workspace) engine.Provision {
 	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
-		t, err := local.Start(ctx, local.Options{Spec: *spec.Local, Dir: dir, LogDir: logs, Binaries: finder})
+		t, err := local.Start(ctx, local.Options{
+			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder,
+		})
 		if err != nil {
 			return nil, err // a nil *local.Target would be a target
 		}
 		return t, nil
 	}
+}
+
+// openWorkspace makes this process's private folder in the cache, as that is on
+// a disk; a folder for temporary files may be in memory.
+func openWorkspace() (*workspace.Workspace, error) {
+	cache, err := assets.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return workspace.Open(cache)
 }
 
 func missedObjectives(result *analysis.Result) int {

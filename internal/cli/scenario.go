@@ -20,9 +20,14 @@ type scenarioFlags struct {
 	set         map[string]string
 	repetitions int
 	seed        uint64
+	changed     func(flag string) bool // given on the command line
 }
 
+// maxRepetitions is the schema's own bound.
+const maxRepetitions = 1000
+
 func (f *scenarioFlags) register(cmd *cobra.Command) {
+	f.changed = cmd.Flags().Changed
 	cmd.Flags().StringToStringVar(&f.set, "set", nil, "value of a `parameter=value` of the scenario; may be repeated")
 	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "how often to run, instead of what the scenario says")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of every random choice, instead of the scenario's")
@@ -38,13 +43,13 @@ func (f *scenarioFlags) load(name string) (*plan.Plan, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.repetitions < 0 {
-		return nil, nil, usage(fmt.Errorf("--repetitions %d: must be at least 1", f.repetitions))
-	}
-	if f.repetitions > 0 {
+	if f.changed("repetitions") {
+		if f.repetitions < 1 || f.repetitions > maxRepetitions {
+			return nil, nil, usage(fmt.Errorf("--repetitions %d: must be at least 1 and at most %d", f.repetitions, maxRepetitions))
+		}
 		scenario.Spec.Repetitions = f.repetitions
 	}
-	if f.seed > 0 {
+	if f.changed("seed") {
 		scenario.Spec.Seed = f.seed
 	}
 	return plan.New(scenario, f.set), source, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -37,6 +36,7 @@ output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 			if err := findParts(cmd.Context(), finder, p.Scenario.Spec.Target); err != nil {
 				return err
 			}
+			env.interrupted("stopping and removing the target")
 			return up(cmd.Context(), env, local.Options{Spec: *p.Scenario.Spec.Target.Local, Binaries: finder})
 		},
 	}
@@ -45,27 +45,18 @@ output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 }
 
 func up(ctx context.Context, env Environment, o local.Options) (err error) {
-	// In the cache, as it is on a disk; a folder for temporary files may be in memory.
-	cache, err := assets.CacheDir()
+	space, err := openWorkspace()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return fmt.Errorf("make a folder for the target: %w", err)
-	}
-	dir, err := os.MkdirTemp(cache, "up-")
-	if err != nil {
-		return fmt.Errorf("make a folder for the target: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	o.Dir, o.LogDir = filepath.Join(dir, "work"), filepath.Join(dir, "logs")
+	defer func() { err = errors.Join(err, space.Close()) }()
+	o.Dir, o.LogDir, o.Own = filepath.Join(space.Dir, "work"), filepath.Join(space.Dir, "logs"), space.Own
 	started := time.Now()
 	t, err := local.Start(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		say(env, "stopping the target")
 		closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		err = errors.Join(err, t.Close(closing))

@@ -37,11 +37,12 @@ func (r *run) fill(ctx context.Context, fill v1.Fill) error {
 	what := fmt.Sprintf("fill %s", fill.Resource)
 	var made atomic.Int64
 	started := r.clock.Now()
-	done := r.show(func() Progress {
+	shown := r.show(func() Progress {
 		return r.progress("prepare", PhaseProgress{Name: what, Done: made.Load(), Total: int64(fill.Count)}, started)
 	})
-	defer done()
-	if err := kube.Fill(ctx, r.api, fill, r.id, &made); err != nil {
+	err := kube.Fill(ctx, r.api, fill, r.id, &made)
+	shown()
+	if err != nil {
 		return err
 	}
 	took := (r.clock.Now() - started).Seconds()

@@ -215,7 +215,7 @@ func (r *Recorder) advance(now time.Duration) {
 
 // Live is how a phase fares: its last whole second, and its errors so far.
 type Live struct {
-	Op           string // the most frequent of the last second
+	Op           string // the most frequent whole operation of the last second
 	Clock        string // of the times: response or service
 	Rate         int64
 	P50, P99     time.Duration
@@ -363,6 +363,7 @@ func (s *series) interval(second int) Interval {
 // live adds the series' second to what is known of its phase.
 func (s *series) live(l Live) Live {
 	switch {
+	case s.key.timing == Part: // of an operation that counts
 	case s.key.outcome != OK:
 		l.Unsuccessful += s.count
 	case s.key.timing != Dispatch && s.count > l.Rate:

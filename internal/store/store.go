@@ -55,6 +55,9 @@ const (
 	completeFile    = "COMPLETE"
 )
 
+// ErrNotEmpty is the error of a directory for new results that holds something.
+var ErrNotEmpty = errors.New("is not empty")
+
 // ErrNotResults is the error of a directory that holds no experiment.
 var ErrNotResults = errors.New("not a results directory")
 
@@ -90,7 +93,7 @@ func Create(dir string, scenario []byte, plan any) (*Results, error) {
 	}
 	switch {
 	case len(entries) > 0 || errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("results directory %s is not empty: choose another with --output, or remove it", dir)
+		return nil, fmt.Errorf("results directory %s %w: choose another with --output, or remove it", dir, ErrNotEmpty)
 	case err != nil:
 		return nil, fmt.Errorf("make results directory: %w", err)
 	}

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,11 @@ type Options struct {
 	// the spec says otherwise, data. It is made if missing; what is made in it
 	// is removed by Close.
 	Dir string
+	// SecretDir, if set, is where keys and kubeconfigs lie instead: a folder that
+	// is cleared away even after a kill.
+	SecretDir string
+	// Own, if set, is told of every folder that is made and that Close removes.
+	Own func(path string) error
 	// LogDir gets one file per component, and keeps it.
 	LogDir string
 	// Binaries finds the components' binaries.
@@ -56,6 +62,7 @@ type Target struct {
 	clients    map[string]*http.Client     // by certificate
 	failed     chan error
 	made       []string // removed by Close, last first
+	own        func(string) error
 	closed     bool
 }
 
@@ -80,7 +87,7 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 		}
 		binaries[part] = b
 	}
-	t := &Target{clients: map[string]*http.Client{}}
+	t := &Target{clients: map[string]*http.Client{}, own: o.Own}
 	if err := t.start(ctx, o, binaries); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
@@ -128,7 +135,7 @@ func (t *Target) makeFolders(o Options) (f folders, err error) {
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(f.logs, 0o755)); err != nil {
 		return f, fmt.Errorf("make the target's folders: %w", err)
 	}
-	f.secrets = filepath.Join(dir, "secrets")
+	f.secrets = filepath.Join(cmp.Or(o.SecretDir, dir), "secrets")
 	if err := t.mkdir(f.secrets); err != nil {
 		return f, err
 	}
@@ -140,8 +147,7 @@ func (t *Target) makeFolders(o Options) (f folders, err error) {
 		if err != nil {
 			return f, fmt.Errorf("make a folder for etcd's data: %w", err)
 		}
-		t.made = append(t.made, f.data)
-		return f, nil
+		return f, t.keep(f.data)
 	}
 	f.data = filepath.Join(dir, "data")
 	return f, t.mkdir(f.data)
@@ -152,8 +158,16 @@ func (t *Target) mkdir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("make a folder for the target: %w", err)
 	}
+	return t.keep(dir)
+}
+
+// keep notes a folder that Close must remove.
+func (t *Target) keep(dir string) error {
 	t.made = append(t.made, dir)
-	return nil
+	if t.own == nil {
+		return nil
+	}
+	return t.own(dir)
 }
 
 // RESTConfig gives a new client configuration, without any client-side limit.
