@@ -47,6 +47,8 @@ func TestPageInABrowser(t *testing.T) {
 // drawn is what the probe saw.
 type drawn struct {
 	Panels, Canvases, Empty, Width, Scroll int
+	P99                                    int // right edge of the column
+	ClosedOnPaper, ClosedAfter             int // details
 	Title                                  string
 }
 
@@ -65,9 +67,16 @@ addEventListener("load", () => setTimeout(() => {
     }
     return coloured < 10;
   });
+  const p99 = Array.from(document.querySelectorAll(".results thead th")).find((th) => th.textContent === "p99");
+  const scroll = document.documentElement.scrollWidth;
+  const closed = () => document.querySelectorAll("details:not([open])").length;
+  dispatchEvent(new Event("beforeprint"));
+  const closedOnPaper = closed();
+  dispatchEvent(new Event("afterprint"));
   frameElement.dataset.probe = JSON.stringify({
     Panels: shown.length, Canvases: canvases.length, Empty: empty.length, Title: document.title,
-    Width: innerWidth, Scroll: document.documentElement.scrollWidth,
+    Width: innerWidth, Scroll: scroll, P99: p99 ? Math.ceil(p99.getBoundingClientRect().right) : 0,
+    ClosedOnPaper: closedOnPaper, ClosedAfter: closed(),
   });
 }, 100));
 </script></body>`
@@ -92,8 +101,14 @@ func checkDrawn(t *testing.T, document, name string, width int) {
 	if err := json.Unmarshal([]byte(html.UnescapeString(found[1])), &saw); err != nil {
 		t.Fatal(err)
 	}
-	if name == "quickstart" && saw.Panels != 5 {
-		t.Errorf("%d panels, want 5", saw.Panels)
+	if name == "quickstart" && (saw.Panels != 5 || saw.ClosedAfter != 2) {
+		t.Errorf("%d panels and %d closed details, want 5 and 2", saw.Panels, saw.ClosedAfter)
+	}
+	if saw.ClosedOnPaper > 0 {
+		t.Errorf("%d details stay closed on paper", saw.ClosedOnPaper)
+	}
+	if name != "hostile" && saw.P99 > width {
+		t.Errorf("p99 ends at %d px: it is out of view", saw.P99)
 	}
 	if saw.Canvases != saw.Panels || saw.Empty > 0 {
 		t.Errorf("%d panels, %d of them drawn, %d without a line", saw.Panels, saw.Canvases, saw.Empty)

@@ -95,7 +95,7 @@ func TestPhasesThatRunTogetherHaveLinesOfTheirOwn(t *testing.T) {
 
 func TestCurveLabelsDoNotOverlap(t *testing.T) {
 	run := quickstart().Runs[0]
-	f := newCurveFigure(run, coloursOf(run), 960, 400)
+	f := newCurveFigure(run, coloursOf(run), 1160, 420)
 	for i, a := range f.Curves {
 		if end := a.LabelX + float64(len(a.Label))*letter; end > f.Width {
 			t.Errorf("%s ends at %.0f, outside the figure", a.Label, end)

@@ -32,6 +32,7 @@ type curveLine struct {
 	Count          int64
 	Colour         int
 	Path           string
+	trace          []point
 	EndX, EndY     float64
 	LabelX, LabelY float64
 	Label          string // empty where the figure has no room for names
@@ -58,7 +59,9 @@ func newCurveFigure(run *analysis.Run, colours colours, width, height float64) *
 	scale := f.scale(curves)
 	for _, c := range curves {
 		line := curveLine{Name: c.Phase + "." + c.Operation, Clock: c.Clock, Count: c.Count, Colour: colours.of(c.Phase, c.Operation)}
-		line.Path, line.EndX, line.EndY = scale.path(c.Points)
+		line.trace = scale.trace(c.Points)
+		line.Path = path(line.trace)
+		line.EndX, line.EndY = line.trace[len(line.trace)-1].x, line.trace[len(line.trace)-1].y
 		if named {
 			line.Label = shorten(curveLabel(c), int(width*0.3/letter))
 		}
@@ -166,43 +169,90 @@ func (s curveScale) grid() {
 	}
 }
 
-func (s curveScale) path(points []analysis.Point) (path string, x, y float64) {
-	var b strings.Builder
-	for i, p := range points {
-		x, y = s.x(p.Quantile), s.y(p.Seconds)
-		fmt.Fprintf(&b, "%s%.1f %.1f", choose(i == 0, "M", "L"), x, y)
+// point is a place in the figure.
+type point struct{ x, y float64 }
+
+func (s curveScale) trace(points []analysis.Point) []point {
+	var places []point
+	for _, p := range points {
+		places = append(places, point{s.x(p.Quantile), s.y(p.Seconds)})
 	}
-	return b.String(), x, y
+	return places
 }
 
-// placeLabels puts each curve's name beside its end, and moves names that would
-// stand on each other apart.
+func path(trace []point) string {
+	var b strings.Builder
+	for i, p := range trace {
+		fmt.Fprintf(&b, "%s%.1f %.1f", choose(i == 0, "M", "L"), p.x, p.y)
+	}
+	return b.String()
+}
+
+// labelHeight is how much room a name needs from top to bottom.
+const labelHeight = 15
+
+// placeLabels puts each curve's name beside its end, as near as there is a place
+// where it stands on no other name, on the same side of it as its curve, and if
+// possible on no curve. It begins at the top or at the bottom, whichever ends better.
 func (f *curveFigure) placeLabels() {
-	const height = 15
-	byHeight := make([]*curveLine, len(f.Curves))
+	down := make([]*curveLine, len(f.Curves))
 	for i := range f.Curves {
-		c := &f.Curves[i]
-		c.LabelX, c.LabelY = c.EndX+9, c.EndY
-		byHeight[i] = c
+		down[i] = &f.Curves[i]
 	}
-	slices.SortFunc(byHeight, func(a, b *curveLine) int { return cmp.Compare(a.EndY, b.EndY) })
-	overlap := func(a, b *curveLine) bool {
-		return a.LabelX < b.LabelX+float64(len(b.Label))*letter && b.LabelX < a.LabelX+float64(len(a.Label))*letter
+	slices.SortStableFunc(down, func(a, b *curveLine) int { return cmp.Compare(a.EndY, b.EndY) })
+	up := slices.Clone(down)
+	slices.Reverse(up)
+	if f.placeInOrder(up) >= f.placeInOrder(down) {
+		return
 	}
-	for i, c := range byHeight {
-		for _, above := range byHeight[:i] {
-			if overlap(above, c) {
-				c.LabelY = max(c.LabelY, above.LabelY+height)
+	f.placeInOrder(up)
+}
+
+func (f *curveFigure) placeInOrder(curves []*curveLine) (price float64) {
+	const nudge, furthest = 3, 120
+	for i, c := range curves {
+		c.LabelX = c.EndX + 9
+		least := math.Inf(1)
+		for away := 0.0; away <= furthest; away += nudge {
+			for _, y := range []float64{c.EndY - away, c.EndY + away} {
+				if p := away/nudge + f.clash(c, y, curves[:i]); p < least {
+					least, c.LabelY = p, y
+				}
 			}
 		}
+		price += least
 	}
-	for i := len(byHeight) - 1; i >= 0; i-- {
-		c := byHeight[i]
-		c.LabelY = min(c.LabelY, f.Bottom-4)
-		for _, below := range byHeight[i+1:] {
-			if overlap(below, c) {
-				c.LabelY = min(c.LabelY, below.LabelY-height)
-			}
+	return price
+}
+
+// clash is how bad it would be to write a curve's name at a height.
+func (f *curveFigure) clash(c *curveLine, y float64, placed []*curveLine) float64 {
+	left, price := c.LabelX, 0.0
+	right := left + labelWidth(c)
+	if y < f.Top || y > f.Bottom-4 {
+		price += 200
+	}
+	for _, other := range placed {
+		if left >= other.LabelX+labelWidth(other) || other.LabelX >= right {
+			continue
+		}
+		if math.Abs(other.LabelY-y) < labelHeight || (other.LabelY < y) != (other.EndY < c.EndY) {
+			price += 100
 		}
 	}
+	for i := range f.Curves {
+		if f.Curves[i].crosses(left, right, y) {
+			price += 10
+		}
+	}
+	return price
+}
+
+func labelWidth(c *curveLine) float64 { return float64(len([]rune(c.Label))) * letter }
+
+// crosses says whether the curve goes through a name that is written at y.
+func (c *curveLine) crosses(left, right, y float64) bool {
+	return slices.ContainsFunc(c.trace, func(p point) bool {
+		return p.x >= left-6 && p.x <= right && math.Abs(p.y-y) < labelHeight/2
+	})
 }

@@ -249,6 +249,8 @@ func overloaded() *analysis.Result {
 	run := result.Runs[0]
 	gets := run.Steps[2].Phases[0]
 	gets.Count, gets.Succeeded, gets.Dropped = 6000, 5706, 212
+	gets.DropReasons = map[string]int64{"backlog-full": 180, "interrupted": 32}
+	gets.Dispatch = times(5788, 0.00021, 0.5)
 	get := gets.Operations[0]
 	get.Count, get.Rate = 5788, 5706/30.0
 	get.Outcomes = map[string]int64{"ok": 5706, "rejected": 61, "timed-out": 12, "failed": 9}

@@ -100,7 +100,7 @@ func newRunView(run *analysis.Run) runView {
 	return runView{
 		Run: run, Verdict: judge(run), Story: story(run), Lanes: lanes, Ticks: ticks,
 		Results: resultGroups(run), Troubles: troublesOf(run),
-		Narrow: newCurveFigure(run, colours, 360, 300), Wide: newCurveFigure(run, colours, 960, 400),
+		Narrow: newCurveFigure(run, colours, 360, 300), Wide: newCurveFigure(run, colours, 1160, 420),
 		Charts: newCharts(run, colours), Reproduce: reproduce(run),
 	}
 }
@@ -130,7 +130,7 @@ func lead(result *analysis.Result) verdict {
 		v.say("Objectives were missed in %d of %s.", missed, plural(n, "run", "runs"))
 	case judged > 0:
 		v.Tone = good
-		v.say("All objectives held in %s.", choose(judged == n, "all "+plural(n, "run", "runs"), fmt.Sprintf("the %d of %d runs that declare any", judged, n)))
+		v.say("All objectives %s in %s.", choose(complete == n, "held", "held so far"), choose(judged == n, "all "+plural(n, "run", "runs"), fmt.Sprintf("the %d of %d runs that declare any", judged, n)))
 	default:
 		v.say("%s; no objectives were declared.", plural(n, "run", "runs"))
 	}
@@ -156,6 +156,8 @@ type resultCells struct {
 	Clock   clock
 	Traffic float64 // bytes per second
 	Note    string  // set in the last row if not every operation has a time of its own
+	// Dispatch says that the row is about the generator, not about the target.
+	Dispatch bool
 }
 
 func resultGroups(run *analysis.Run) []resultGroup {
@@ -166,14 +168,25 @@ func resultGroups(run *analysis.Run) []resultGroup {
 			for _, operation := range phase.Operations {
 				group.Rows = append(group.Rows, operationRows(phase, operation)...)
 			}
+			for _, dispatch := range dispatchOf(phase) {
+				group.Rows = append(group.Rows, resultCells{
+					Operation: dispatch, First: true, Span: 1, Clock: clock{"lag", phase.Dispatch}, Dispatch: true,
+				})
+			}
 			groups = append(groups, group)
 		}
 	}
 	return groups
 }
 
+// notableLag is the shortest lag of a closed loop that the page tells of. Below
+// it, lag is the few instructions between two operations of a client.
+const notableLag = 1e-3
+
 func operationRows(phase *analysis.Phase, operation *analysis.Operation) []resultCells {
-	clocks := clocksOf(operation)
+	clocks := slices.DeleteFunc(clocksOf(operation), func(c clock) bool {
+		return c.Name == "lag" && phase.Loop == "closed" && c.Max < notableLag
+	})
 	if len(clocks) == 0 {
 		name, _ := mainClock(phase, operation)
 		clocks = []clock{{Name: name}}
@@ -235,6 +248,7 @@ func functions() template.FuncMap {
 		"coordinate":  func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"percentage":  func(v float64) string { return fmt.Sprintf("%.3f%%", v) },
 		"unbroken":    unbroken,
+		"breakable":   breakable,
 		"afterFirst":  afterFirst,
 		"significant": significant,
 		"add":         func(a, b float64) float64 { return a + b },
@@ -251,6 +265,11 @@ func objectiveValue(o analysis.Objective) string {
 // unbroken keeps numbers and their units on one line.
 func unbroken(text string) string {
 	return regexp.MustCompile(`([0-9]) (ns|µs|ms|s|min|h|%)([^a-z]|$)`).ReplaceAllString(text, "$1\u00a0$2$3")
+}
+
+// breakable lets a measure go on in a new line after a dot or a parenthesis.
+func breakable(measure string) template.HTML {
+	return template.HTML(regexp.MustCompile(`[.(]`).ReplaceAllString(template.HTMLEscapeString(measure), "$0<wbr>"))
 }
 
 // afterFirst is what follows the first line of a reason: a log's last lines.

@@ -77,7 +77,8 @@ func troublesOf(run *analysis.Run) []trouble {
 			}
 			if phase.Dropped > 0 {
 				troubles = append(troubles, trouble{
-					Phase: phase.Name, Measured: phase.Measured, Count: phase.Count, Outcomes: []tally{{"dropped", phase.Dropped}},
+					Phase: phase.Name, Measured: phase.Measured, Count: phase.Count,
+					Outcomes: []tally{{"dropped", phase.Dropped}}, Reasons: tallies(phase.DropReasons, ""),
 				})
 			}
 		}

@@ -200,7 +200,7 @@ func (p *printer) objectives(run *analysis.Run) {
 		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), value, shorten(oneLine(o.Text), 20), count(o.N)})
 	}
 	missed := len(missedOf(run))
-	p.section("%s", choose(missed == 0, "Objectives: all held", fmt.Sprintf("Objectives: %d of %d missed", missed, len(run.Objectives))))
+	p.section("%s", choose(missed == 0, "Objectives: all "+held(run), fmt.Sprintf("Objectives: %d of %d missed", missed, len(run.Objectives))))
 	p.table(table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
 	for _, o := range run.Objectives {
 		if o.Note != "" {

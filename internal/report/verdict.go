@@ -76,16 +76,22 @@ func (v *verdict) objectives(run *analysis.Run) {
 		if run.Status == analysis.Complete {
 			v.Tone = good
 		}
-		v.say("%s held.", choose(n == 1, "The one objective", fmt.Sprintf("All %d objectives", n)))
+		v.say("%s %s.", choose(n == 1, "The one objective", fmt.Sprintf("All %d objectives", n)), held(run))
 		return
 	}
 	v.worsen(bad)
 	for _, objective := range missed {
 		v.Sentences = append(v.Sentences, missedSentence(objective))
 	}
-	if held := n - len(missed); held > 0 {
-		v.say("%s held.", plural(held, "other objective", "other objectives"))
+	if others := n - len(missed); others > 0 {
+		v.say("%s %s.", plural(others, "other objective", "other objectives"), held(run))
 	}
+}
+
+// held is what can be said of objectives that were not missed: a run that did
+// not end as planned might have missed them yet.
+func held(run *analysis.Run) string {
+	return choose(run.Status == analysis.Complete, "held", "held so far")
 }
 
 func missedOf(run *analysis.Run) []analysis.Objective {
@@ -99,11 +105,14 @@ func missedSentence(o analysis.Objective) string {
 		return fmt.Sprintf("There is no value for %s, so its objective counts as missed: %s.", subject, choose(o.Note != "", o.Note, "it was not measured"))
 	}
 	side, bound := "over", o.Max
-	if bound == nil || *o.Value <= *bound {
+	switch {
+	case o.Max != nil && *o.Value > *o.Max:
+	case o.Min != nil && *o.Value < *o.Min:
 		side, bound = "under", o.Min
-	}
-	if bound == nil {
-		return fmt.Sprintf("%s was %s; its objective was missed.", upperFirst(subject), quantity(*o.Value, o.Unit, o.Text))
+	default:
+		// The note says why a value that is within the bound does not count: it is a lower bound itself.
+		return fmt.Sprintf("%s was %s, within the bound (%s), but its objective counts as missed%s.",
+			upperFirst(subject), quantity(*o.Value, o.Unit, o.Text), o.Text, choose(o.Note != "", ": it is "+o.Note, ""))
 	}
 	value, limit := apart(*o.Value, *bound, o)
 	return fmt.Sprintf("%s was %s, %s the bound of %s.", upperFirst(subject), value, side, limit)

@@ -1,12 +1,17 @@
 package report
 
 import (
+	"slices"
 	"testing"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 )
 
 func TestMissedObjectivesSaySo(t *testing.T) {
+	noted := func(o analysis.Objective, note string) analysis.Objective {
+		o.Held, o.Note = false, note
+		return o
+	}
 	missed := func(measure, unit string, value, bound float64, text string) analysis.Objective {
 		return objective("", measure, unit, value, 100, bound, text)
 	}
@@ -29,10 +34,27 @@ func TestMissedObjectivesSaySo(t *testing.T) {
 		// Rounded, the value would be the bound.
 		{missed("p99(gets.get.response)", "seconds", 1.0004, 1, "≤ 1s"),
 			"p99 response time of gets.get was 1.0004 s, over the bound of 1 s."},
+		{noted(missed("max(gets.get.response)", "seconds", 0.9, 1, "≤ 1s"), "a lower bound: 3 of 100 operations timed out, so it cannot be said to have held"),
+			"The longest response time of gets.get was 900 ms, within the bound (≤ 1s), but its objective counts as missed: " +
+				"it is a lower bound: 3 of 100 operations timed out, so it cannot be said to have held."},
 	}
 	for _, test := range tests {
 		if got := missedSentence(test.objective); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.objective.Measure, got, test.want)
+		}
+	}
+}
+
+func TestWhatDidNotEndHeldOnlySoFar(t *testing.T) {
+	for status, want := range map[analysis.Status]string{
+		analysis.Complete:   "All 4 objectives held.",
+		analysis.Incomplete: "All 4 objectives held so far.",
+		analysis.Failed:     "All 4 objectives held so far.",
+	} {
+		run := quickstart().Runs[0]
+		run.Status = status
+		if got := judge(run).Sentences; !slices.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q among them", status, got, want)
 		}
 	}
 }

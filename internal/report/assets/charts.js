@@ -24,9 +24,8 @@
     if (width === 0) return; // in a closed run; drawn when it opens
     section.drawn.forEach((chart) => chart.destroy());
     section.width = width;
-    const last = section.data.panels.length - 1;
     section.drawn = section.data.panels.map((panel, i) =>
-      new uPlot(options(section, panel, i === 0, i === last), columns(section, panel), section.panels[i]));
+      new uPlot(options(section, panel, i === 0), columns(section, panel), section.panels[i]));
   }
 
   // columns puts counts in the middle of the second that they are of; samples are of a moment.
@@ -45,21 +44,21 @@
     };
   }
 
-  function options(section, panel, first, last) {
+  function options(section, panel, first) {
     const grid = { stroke: colour("rule"), width: 1 };
     const axis = { stroke: colour("muted"), grid, ticks: { show: false }, font: "12px system-ui, sans-serif" };
     const write = { rate: writeRate, cpus: writeCPUs, bytes: writeBytes }[panel.unit];
     return {
       width: section.width,
-      height: (first ? 16 : 0) + (last ? 24 : 0) + (section.width < 500 ? 120 : 132),
-      padding: [first ? 20 : 8, 12, last ? 0 : 8, 0],
+      height: (first ? 16 : 0) + (section.width < 500 ? 148 : 160),
+      padding: [first ? 20 : 8, 12, 0, 0],
       cursor: { sync: { key: section.key }, y: false, points: { size: 6 } },
       scales: {
         x: { time: false, range: span(section) },
         y: { range: (chart, lowest, highest) => [0, highest > 0 ? highest * 1.08 : 1] },
       },
       axes: [
-        { ...axis, show: last, size: 24, gap: 2, space: 70, incrs: steps(), values: (chart, moments) => moments.map(writeMoment) },
+        { ...axis, size: 28, gap: 7, space: 70, incrs: steps(), values: (chart, moments) => moments.map(writeMoment) },
         { ...axis, size: 62, gap: 4, space: 28, incrs: panel.unit === "bytes" ? powersOfTwo() : undefined, values: (chart, values) => values.map((v) => write(v)) },
       ],
       series: [{ label: "at", value: (chart, v) => (v == null ? "" : writeMoment(Math.floor(v))) }, ...panel.series.map((s) => line(s, write))],
@@ -166,9 +165,13 @@
     sections.forEach(draw);
   }
 
+  // toPaper also opens what is closed: paper cannot be clicked.
+  let opened = [];
   function toPaper(on) {
     if (on === onPaper) return;
     onPaper = on;
+    if (on) opened = Array.from(document.querySelectorAll("details:not([open])"));
+    opened.forEach((details) => (details.open = on));
     document.documentElement.classList.toggle("paper", on);
     drawAll();
   }
