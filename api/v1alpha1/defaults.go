@@ -16,39 +16,77 @@ func (s *Scenario) Default() {
 			etcd.Members = or(etcd.Members, 1)
 		}
 	}
-	for i := range spec.Prepare {
-		if fill := spec.Prepare[i].Fill; fill != nil {
-			fill.Payload = or(fill.Payload, 4)
-			fill.Clients = or(fill.Clients, 16)
-		}
-	}
+	setPreparations(spec.Prepare, spec.Target)
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
 		if step.Measured == nil {
 			measured := true
 			step.Measured = &measured
 		}
+		if step.Sweep != nil && len(step.Sweep.Values) == 0 {
+			step.Sweep.Factor = or(step.Sweep.Factor, 2)
+		}
+		setPreparations(step.Prepare, spec.Target)
 		for j := range step.Phases {
 			step.Phases[j].setDefaults()
 		}
 	}
 }
 
+func setPreparations(preparations []Preparation, t Target) {
+	for _, p := range preparations {
+		if fill := p.Fill; fill != nil {
+			fill.Objects.setDefaults()
+			fill.Clients = or(fill.Clients, 16)
+			if fill.Through == "" {
+				fill.Through = ThroughAPI
+				if t.Local != nil && t.Local.Datastore.Etcd != nil {
+					fill.Through = ThroughDatastore
+				}
+			}
+		}
+		if settle := p.Settle; settle != nil {
+			settle.CPUs = or(settle.CPUs, 0.2)
+			settle.Timeout = or(settle.Timeout, Duration(time.Minute))
+		}
+	}
+}
+
+func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }
+
 func (p *Phase) setDefaults() {
 	p.Timeout = or(p.Timeout, Duration(time.Minute))
+	p.HTTP = or(p.HTTP, "2")
 	if open := p.Load.Open; open != nil {
 		open.Arrivals = or(open.Arrivals, Poisson)
 		open.Clients = or(open.Clients, 100)
 		open.Backlog = or(open.Backlog, 10_000)
+		open.RateTo = or(open.RateTo, open.Rate)
 	}
 	p.Connections = or(p.Connections, p.Load.Clients())
 	if p.Kube != nil {
-		if create := p.Kube.Create; create != nil {
-			create.Payload = or(create.Payload, 4)
-		}
-		if churn := p.Kube.Churn; churn != nil {
-			churn.Payload = or(churn.Payload, 4)
-		}
+		p.Kube.setDefaults()
+	}
+}
+
+func (k *KubeWorkload) setDefaults() {
+	switch {
+	case k.Create != nil:
+		k.Create.setDefaults()
+	case k.Update != nil:
+		k.Update.Payload = or(k.Update.Payload, 4)
+	case k.Patch != nil:
+		k.Patch.Type = or(k.Patch.Type, "merge")
+	case k.List != nil:
+		k.List.Read = or(k.List.Read, "latest")
+		k.List.Encoding = or(k.List.Encoding, "json")
+	case k.Churn != nil:
+		k.Churn.setDefaults()
+	case k.Ring != nil:
+		k.Ring.setDefaults()
+	}
+	for i := range k.Mix {
+		k.Mix[i].KubeWorkload.setDefaults()
 	}
 }
 

@@ -203,11 +203,6 @@ func (Flags) JSONSchema() *jsonschema.Schema {
 	}
 }
 
-// JSONSchema lists the resources.
-func (Resource) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: []any{string(ConfigMaps), string(Secrets)}}
-}
-
 // text is the schema of a string with a pattern, which editors check, and a
 // format, which plimsoll does; its title is what an error message says was expected.
 func text(pattern, format, title string) *jsonschema.Schema {

@@ -96,35 +96,60 @@ type KubeAPIServer struct {
 	Flags Flags `json:"flags,omitempty"`
 }
 
-// Preparation is one thing made before the first step; exactly one kind of it.
+// Preparation is one thing done before the steps, or before the phases of one;
+// exactly one kind of it.
 type Preparation struct {
 	// Makes many alike objects.
 	Fill *Fill `json:"fill,omitempty"`
+	// Waits until the target has come to rest.
+	Settle *Settle `json:"settle,omitempty"`
 }
 
-// Fill makes objects named plimsoll-000000, plimsoll-000001, … in one
-// namespace, which is made too.
+// Fill makes objects named plimsoll-000000, plimsoll-000001, … Object i is a
+// function of the seed and i, so a fill can be continued, and objects that
+// exist already are left as they are.
 type Fill struct {
-	// Resource of the objects.
-	Resource Resource `json:"resource"`
-	// Namespace of the objects.
-	Namespace Name `json:"namespace"`
-	// Number of objects.
+	Objects `json:",inline"`
+	// Number of objects that there are afterwards.
 	Count int `json:"count" jsonschema:"minimum=1"`
-	// Bytes of payload in each object, before base64. Default 4B.
-	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+	// How they are made: api (requests to the API server) or datastore (straight into the datastore of a local target, in big batches). Default: datastore where that is possible.
+	Through Way `json:"through,omitempty" jsonschema:"enum=api,enum=datastore"`
 	// How many requests are under way at once. Default 16.
 	Clients int `json:"clients,omitempty" jsonschema:"minimum=1,default=16"`
 }
 
-// Resource is a built-in resource with a payload.
-type Resource string
+// Objects says what objects are made of: a resource with a payload, or a
+// template; and in which namespaces they are.
+type Objects struct {
+	// A resource whose objects have one key, data, with a payload.
+	Resource Resource `json:"resource,omitempty"`
+	// YAML of any object, as a Go template that knows .Index, .Name, .Namespace and .Payload. Name and namespace are set by plimsoll.
+	Template string `json:"template,omitempty"`
+	// Namespace of the objects.
+	Namespace Name `json:"namespace,omitempty"`
+	// Number of namespaces, called NAMESPACE-0, NAMESPACE-1, …, over which objects are spread evenly. Default: one, called NAMESPACE.
+	Namespaces int `json:"namespaces,omitempty" jsonschema:"minimum=1"`
+	// Bytes of payload in each object, before base64. Default 4B.
+	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+}
 
-// The resources that objects can be made of.
+// Way is how a fill reaches the datastore.
+type Way string
+
+// The ways.
 const (
-	ConfigMaps Resource = "configmaps"
-	Secrets    Resource = "secrets"
+	ThroughAPI       Way = "api"
+	ThroughDatastore Way = "datastore"
 )
+
+// Settle waits until components use little CPU and the API server's cache has
+// caught up with the datastore.
+type Settle struct {
+	// At rest is: all components together below this many CPUs, for three seconds. Default 0.2.
+	CPUs float64 `json:"cpus,omitempty" jsonschema:"minimum=0,default=0.2"`
+	// After this long the run goes on regardless, with a warning. Default 60s.
+	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
+}
 
 // Step is a set of phases that run in parallel.
 type Step struct {
@@ -132,8 +157,36 @@ type Step struct {
 	Name Name `json:"name"`
 	// False for a warm-up: recorded and labelled, but in no estimate or objective. Default true.
 	Measured *bool `json:"measured,omitempty" jsonschema:"default=true"`
+	// Repeats the step once for each value of a parameter, in one run: a growing series.
+	Sweep *Sweep `json:"sweep,omitempty"`
+	// What is done before the phases; not measured.
+	Prepare []Preparation `json:"prepare,omitempty"`
 	// What runs in parallel.
 	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
+
+	// Point is, in a plan, the value of the sweep that this repetition of the step is for.
+	Point *Point `json:"-"`
+}
+
+// Point is one value of a sweep.
+type Point struct {
+	Parameter string  `json:"parameter"`
+	Value     float64 `json:"value"`
+}
+
+// Sweep is a series of values of one parameter, either listed or a geometric
+// series. Within the step, ${parameter} stands for the value.
+type Sweep struct {
+	// The parameter; it need not be under spec.parameters.
+	Parameter string `json:"parameter" jsonschema:"pattern=^[a-zA-Z][a-zA-Z0-9]*$"`
+	// The values.
+	Values []float64 `json:"values,omitempty"`
+	// First value of a geometric series.
+	From float64 `json:"from,omitempty"`
+	// Last value of a geometric series.
+	To float64 `json:"to,omitempty"`
+	// Each value is the last one times this. Default 2.
+	Factor float64 `json:"factor,omitempty"`
 }
 
 // Phase is one population of clients and what they do.
@@ -146,6 +199,10 @@ type Phase struct {
 	Load Load `json:"load"`
 	// Connections that the clients share, dealt out in turn. Default: one per client.
 	Connections int `json:"connections,omitempty" jsonschema:"minimum=1"`
+	// HTTP version: 2 or 1.1 (then a connection carries one request at a time). Default 2.
+	HTTP string `json:"http,omitempty" jsonschema:"enum=1.1,enum=2,default=2"`
+	// User that the requests are made as; users are apart for priority and fairness. Default: the load user.
+	User Name `json:"user,omitempty"`
 	// After this long a request counts as timed out. Default 60s.
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 	// Operations on the Kubernetes API.
@@ -173,12 +230,24 @@ type ClosedLoad struct {
 	Duration Duration `json:"duration,omitempty"`
 	// Pause of a client between two operations.
 	Think Duration `json:"think,omitempty"`
+	// Clients start in groups rather than all at once.
+	Ramp *ClientRamp `json:"ramp,omitempty"`
+}
+
+// ClientRamp starts some clients more every so often.
+type ClientRamp struct {
+	// How many start together.
+	Clients int `json:"clients" jsonschema:"minimum=1"`
+	// Time between two groups.
+	Every Duration `json:"every"`
 }
 
 // OpenLoad is an open loop.
 type OpenLoad struct {
 	// Operations per unit of time, such as 50/s or 3000/m.
 	Rate Rate `json:"rate"`
+	// Rate at the end; between the two it changes evenly. Default: the same.
+	RateTo Rate `json:"rateTo,omitempty"`
 	// Arrival process: poisson (independent users) or constant (reproducible). Default poisson.
 	Arrivals Arrivals `json:"arrivals,omitempty" jsonschema:"enum=poisson,enum=constant,default=poisson"`
 	// How long operations arrive. Not in background phases, which end with their step.
@@ -201,35 +270,49 @@ const (
 // KubeWorkload is one kind of operation on the Kubernetes API; exactly one.
 type KubeWorkload struct {
 	// Creates objects under new names.
-	Create *KubeCreate `json:"create,omitempty"`
+	Create *Objects `json:"create,omitempty"`
 	// Reads single objects that a fill made, chosen at random.
-	Get *KubeGet `json:"get,omitempty"`
+	Get *KubeSelection `json:"get,omitempty"`
+	// Replaces single objects that a fill made, chosen at random, by ones of another payload.
+	Update *KubeUpdate `json:"update,omitempty"`
+	// Patches a label of single objects that a fill made, chosen at random.
+	Patch *KubePatch `json:"patch,omitempty"`
+	// Deletes objects that a fill made, each once; ends when none is left.
+	Delete *KubeSelection `json:"delete,omitempty"`
 	// Lists a whole collection, page by page; each page and each whole walk is an operation.
 	List *KubeList `json:"list,omitempty"`
-	// Deletes objects that a fill made, each once; ends when none is left.
-	Delete *KubeDelete `json:"delete,omitempty"`
+	// Watches a collection: the time to the first event, and for each event the delay since its write was answered.
+	Watch *KubeWatch `json:"watch,omitempty"`
 	// Creates an object, waits, and deletes it; create, delete and the whole cycle are operations.
 	Churn *KubeChurn `json:"churn,omitempty"`
+	// Keeps a number of objects per client: each operation deletes the oldest and creates a new one.
+	Ring *KubeRing `json:"ring,omitempty"`
+	// Chooses each operation at random among several.
+	Mix []KubeMixed `json:"mix,omitempty"`
 }
 
-// KubeCreate creates objects.
-type KubeCreate struct {
-	// Resource of the objects.
-	Resource Resource `json:"resource"`
-	// Namespace of the objects.
-	Namespace Name `json:"namespace"`
-	// Bytes of payload in each object, before base64. Default 4B.
-	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
-}
-
-// KubeGet reads single objects.
-type KubeGet struct {
+// KubeSelection chooses among the objects that a fill made.
+type KubeSelection struct {
 	// Resource of the objects.
 	Resource Resource `json:"resource"`
 	// Namespace of the objects.
 	Namespace Name `json:"namespace"`
 	// How many objects the fill made.
 	Count int `json:"count" jsonschema:"minimum=1"`
+}
+
+// KubeUpdate replaces objects.
+type KubeUpdate struct {
+	KubeSelection `json:",inline"`
+	// Bytes of payload in each object, before base64. Default 4B.
+	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+}
+
+// KubePatch patches objects.
+type KubePatch struct {
+	KubeSelection `json:",inline"`
+	// Form of the patch: merge, json, strategic or apply (server-side). Default merge.
+	Type string `json:"type,omitempty" jsonschema:"enum=merge,enum=json,enum=strategic,enum=apply,default=merge"`
 }
 
 // KubeList lists a collection.
@@ -240,28 +323,40 @@ type KubeList struct {
 	Namespace Name `json:"namespace,omitempty"`
 	// Most objects in one answer (limit), with continue followed to the end; 0 asks for everything at once.
 	PageSize int `json:"pageSize,omitempty" jsonschema:"minimum=0"`
+	// How fresh: latest (no resourceVersion: the most recent), any ("0": whatever the cache has), exact (at the version of the first list), not-older (than that version), or watch-list (streamed by a watch). Default latest.
+	Read string `json:"read,omitempty" jsonschema:"enum=latest,enum=any,enum=exact,enum=not-older,enum=watch-list,default=latest"`
+	// Encoding that is asked for: json or protobuf. Default json.
+	Encoding string `json:"encoding,omitempty" jsonschema:"enum=json,enum=protobuf,default=json"`
 }
 
-// KubeDelete deletes objects.
-type KubeDelete struct {
+// KubeWatch watches a collection.
+type KubeWatch struct {
 	// Resource of the objects.
 	Resource Resource `json:"resource"`
-	// Namespace of the objects.
-	Namespace Name `json:"namespace"`
-	// How many objects the fill made.
-	Count int `json:"count" jsonschema:"minimum=1"`
+	// Namespace to watch; all namespaces when empty.
+	Namespace Name `json:"namespace,omitempty"`
 }
 
 // KubeChurn creates and deletes objects, one at a time per client.
 type KubeChurn struct {
-	// Resource of the objects.
-	Resource Resource `json:"resource"`
-	// Namespace of the objects.
-	Namespace Name `json:"namespace"`
-	// Bytes of payload in each object, before base64. Default 4B.
-	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+	Objects `json:",inline"`
 	// How long an object lives between its creation and its deletion.
 	Wait Duration `json:"wait,omitempty"`
+}
+
+// KubeRing keeps a number of objects per client.
+type KubeRing struct {
+	Objects `json:",inline"`
+	// How many objects each client keeps.
+	Keep int `json:"keep" jsonschema:"minimum=1"`
+}
+
+// KubeMixed is one kind of operation in a mix.
+type KubeMixed struct {
+	// How often it is chosen, against the other weights.
+	Weight int `json:"weight" jsonschema:"minimum=1"`
+	// What it does; anything but a mix.
+	KubeWorkload `json:",inline"`
 }
 
 // Objective is a declared bound on a measure.
@@ -269,7 +364,9 @@ type Objective struct {
 	// What it means, for people. Default: the measure and its bound.
 	Name string `json:"name,omitempty"`
 	// The measure, such as p99(gets.get.response) or success(walks).
-	Measure string `json:"measure"`
+	Measure string `json:"measure,omitempty"`
+	// A PromQL expression over the metrics of the measured steps, instead of a measure; its largest value must keep the bound.
+	PromQL string `json:"promql,omitempty"`
 	// Upper bound, with its unit, such as 1s, 4GiB or 50/s.
 	Max *Bound `json:"max,omitempty"`
 	// Lower bound, with its unit, such as 99% or 50/s.

@@ -18,24 +18,13 @@ type FieldError struct {
 // Validate finds what the schema cannot say: names that clash, loads that never
 // end, references to what is not there. The scenario has its defaults.
 func (s *Scenario) Validate() []FieldError {
-	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}}
-	if s.Spec.Target.Local == nil {
-		v.fault("spec.target", "needs a kind of target: local")
-	}
-	for i, p := range s.Spec.Prepare {
-		if p.Fill != nil {
-			what := objects(p.Fill.Resource, p.Fill.Namespace)
-			if v.fills[what] > 0 {
-				v.fault(fmt.Sprintf("spec.prepare.%d.fill", i), "another fill makes %s too, under the same names", what)
-			}
-			v.fills[what] = p.Fill.Count
-		}
-	}
+	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
+	v.preparations("spec.prepare", s.Spec.Prepare, false)
 	steps := map[Name]bool{}
 	for i := range s.Spec.Steps {
 		step := &s.Spec.Steps[i]
 		path := fmt.Sprintf("spec.steps.%d", i)
-		if steps[step.Name] {
+		if steps[step.Name] && step.Point == nil {
 			v.fault(path+".name", "another step is called %q too", step.Name)
 		}
 		steps[step.Name] = true
@@ -51,14 +40,51 @@ type validator struct {
 	faults     []FieldError
 	phases     map[Name]*Phase
 	unmeasured map[Name]bool
-	fills      map[string]int // objects, by resource and namespace
+	fills      map[string]int // objects that exist by now, by resource and namespace
+	target     Target
 }
 
 func (v *validator) fault(path, format string, args ...any) {
 	v.faults = append(v.faults, FieldError{path, fmt.Sprintf(format, args...)})
 }
 
+func (v *validator) preparations(path string, preparations []Preparation, growing bool) {
+	for i, p := range preparations {
+		fill := p.Fill
+		if fill == nil {
+			continue
+		}
+		path := fmt.Sprintf("%s.%d.fill", path, i)
+		v.objects(path, fill.Objects)
+		if fill.Through == ThroughDatastore && (v.target.Local == nil || v.target.Local.Datastore.Etcd == nil) {
+			v.fault(path+".through", "only a local target's etcd can be filled directly: use api")
+		}
+		what := objects(fill.Resource, fill.Namespace)
+		if fill.Template == "" {
+			if v.fills[what] > fill.Count || v.fills[what] == fill.Count && !growing {
+				v.fault(path, "an earlier fill has made %d %s already, under the same names; count is how many there are afterwards", v.fills[what], what)
+			}
+			v.fills[what] = fill.Count
+		}
+	}
+}
+
+// objects checks what objects are made of.
+func (v *validator) objects(path string, o Objects) {
+	switch {
+	case (o.Resource == "") == (o.Template == ""):
+		v.fault(path, "needs exactly one of resource and template")
+	case o.Resource != "" && !o.Resource.HasPayload():
+		v.fault(path+".resource", "%s have no payload: write a template", o.Resource)
+	case o.Resource != "" && o.Namespace == "":
+		v.fault(path, "needs a namespace")
+	case o.Namespaces > 0 && o.Namespace == "":
+		v.fault(path+".namespaces", "needs namespace, with which their names begin")
+	}
+}
+
 func (v *validator) step(path string, step *Step) {
+	v.preparations(path+".prepare", step.Prepare, step.Point != nil)
 	background := 0
 	for i := range step.Phases {
 		phase := &step.Phases[i]
@@ -87,16 +113,41 @@ func (v *validator) phase(path string, phase *Phase) {
 	if phase.Connections > phase.Load.Clients() && phase.Load.Clients() > 0 {
 		v.fault(path+".connections", "is more than the %d clients that would share them", phase.Load.Clients())
 	}
-	kube := path + ".kube"
-	switch o := phase.Kube; {
-	case o.Get != nil:
-		v.filled(kube+".get", o.Get.Resource, o.Get.Namespace, o.Get.Count)
-	case o.Delete != nil:
-		v.filled(kube+".delete", o.Delete.Resource, o.Delete.Namespace, o.Delete.Count)
-		if open := phase.Load.Open; open != nil {
-			if arrivals := float64(open.Rate) * time.Duration(open.Duration).Seconds(); arrivals > float64(o.Delete.Count) {
-				v.fault(kube+".delete.count", "is %d, but about %.0f deletions would arrive", o.Delete.Count, arrivals)
+	v.kube(path+".kube", phase.Kube, phase.Load)
+}
+
+func (v *validator) kube(path string, k *KubeWorkload, load Load) {
+	switch {
+	case k.Create != nil:
+		v.objects(path+".create", *k.Create)
+	case k.Get != nil:
+		v.filled(path+".get", *k.Get)
+	case k.Update != nil:
+		v.filled(path+".update", k.Update.KubeSelection)
+		if !k.Update.Resource.HasPayload() {
+			v.fault(path+".update.resource", "%s have no payload to update", k.Update.Resource)
+		}
+	case k.Patch != nil:
+		v.filled(path+".patch", k.Patch.KubeSelection)
+	case k.Delete != nil:
+		v.filled(path+".delete", *k.Delete)
+		if open := load.Open; open != nil {
+			if arrivals := float64(open.Rate+open.RateTo) / 2 * time.Duration(open.Duration).Seconds(); arrivals > float64(k.Delete.Count) {
+				v.fault(path+".delete.count", "is %d, but about %.0f deletions would arrive", k.Delete.Count, arrivals)
 			}
+		}
+	case k.Churn != nil:
+		v.objects(path+".churn", k.Churn.Objects)
+	case k.Ring != nil:
+		v.objects(path+".ring", k.Ring.Objects)
+	case k.Watch != nil && load.Open != nil:
+		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
+	}
+	for i := range k.Mix {
+		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil {
+			v.fault(fmt.Sprintf("%s.mix.%d", path, i), "neither a mix nor a watch can be part of a mix")
+		} else {
+			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, load)
 		}
 	}
 }
@@ -132,10 +183,10 @@ func (v *validator) load(path string, phase *Phase) {
 }
 
 // filled checks that objects which an operation works on are made beforehand.
-func (v *validator) filled(path string, resource Resource, namespace Name, count int) {
-	what := objects(resource, namespace)
-	if made := v.fills[what]; made < count {
-		v.fault(path+".count", "is %d, but only %d %s are made: raise the count of a fill under spec.prepare, or lower this one", count, made, what)
+func (v *validator) filled(path string, s KubeSelection) {
+	what := objects(s.Resource, s.Namespace)
+	if made := v.fills[what]; s.Resource.HasPayload() && made < s.Count {
+		v.fault(path+".count", "is %d, but only %d %s are made: raise the count of a fill, or lower this one", s.Count, made, what)
 	}
 }
 
@@ -144,6 +195,16 @@ func objects(resource Resource, namespace Name) string {
 }
 
 func (v *validator) objective(path string, o *Objective) {
+	if o.Max == nil && o.Min == nil {
+		v.fault(path, "needs a bound: max or min")
+	}
+	if (o.Measure == "") == (o.PromQL == "") {
+		v.fault(path, "needs exactly one of measure and promql")
+		return
+	}
+	if o.PromQL != "" {
+		return // plan checks its syntax, with the engine's own parser
+	}
 	m, err := measure.Parse(o.Measure)
 	if err != nil {
 		v.fault(path+".measure", "%v", err)
@@ -158,9 +219,6 @@ func (v *validator) objective(path string, o *Objective) {
 	default:
 		v.operation(path+".measure", m, phase)
 	}
-	if o.Max == nil && o.Min == nil {
-		v.fault(path, "needs a bound: max or min")
-	}
 	for side, bound := range map[string]*Bound{"max": o.Max, "min": o.Min} {
 		if bound != nil && bound.Unit != m.Unit() {
 			v.fault(path+"."+side, "%s is in %s, but %s is in %s", bound.Text, bound.Unit, m, m.Unit())
@@ -172,32 +230,43 @@ func (v *validator) operation(path string, m measure.Measure, phase *Phase) {
 	if m.Operation == "" || phase.Kube == nil {
 		return
 	}
-	operations := phase.Kube.Operations()
-	i := slices.Index(operations, m.Operation)
+	whole, parts := phase.Kube.Operations()
 	switch {
-	case i < 0:
-		v.fault(path, "phase %s has no operation %q; it has %s", m.Phase, m.Operation, strings.Join(operations, ", "))
-	case m.Clock == "response" && (phase.Load.Open == nil || i > 0):
+	case !slices.Contains(whole, m.Operation) && !slices.Contains(parts, m.Operation):
+		v.fault(path, "phase %s has no operation %q; it has %s", m.Phase, m.Operation, strings.Join(append(whole, parts...), ", "))
+	case m.Clock == "response" && (phase.Load.Open == nil || !slices.Contains(whole, m.Operation)):
 		v.fault(path, "only whole operations of an open loop have response times; ask for %s.%s.service", m.Phase, m.Operation)
 	}
 }
 
 // Operations are the kinds of operations that the workload performs: the whole
-// one, and then its parts.
-func (k *KubeWorkload) Operations() []string {
+// ones, and then their parts.
+func (k *KubeWorkload) Operations() (whole, parts []string) {
 	switch {
 	case k.Create != nil:
-		return []string{"create"}
+		return []string{"create"}, nil
 	case k.Get != nil:
-		return []string{"get"}
-	case k.List != nil:
-		return []string{"walk", "page"}
+		return []string{"get"}, nil
+	case k.Update != nil:
+		return []string{"update"}, nil
+	case k.Patch != nil:
+		return []string{"patch"}, nil
 	case k.Delete != nil:
-		return []string{"delete"}
+		return []string{"delete"}, nil
+	case k.List != nil:
+		return []string{"walk"}, []string{"page"}
+	case k.Watch != nil:
+		return []string{"watch"}, []string{"first-event", "event"}
 	case k.Churn != nil:
-		return []string{"cycle", "create", "delete"}
+		return []string{"cycle"}, []string{"create", "delete"}
+	case k.Ring != nil:
+		return []string{"turn"}, []string{"create", "delete"}
 	}
-	return nil
+	for i := range k.Mix {
+		w, p := k.Mix[i].KubeWorkload.Operations()
+		whole, parts = append(whole, w...), append(parts, p...)
+	}
+	return whole, parts
 }
 
 // NearMiss gives "; did you mean …?" if one of the names is close to name.

@@ -11,6 +11,9 @@ func (l Load) InWords() string {
 	switch {
 	case l.Open != nil:
 		words := fmt.Sprintf("open loop, %v %s arrivals", l.Open.Rate, l.Open.Arrivals)
+		if l.Open.RateTo != l.Open.Rate {
+			words = fmt.Sprintf("open loop, %v to %v %s arrivals", l.Open.Rate, l.Open.RateTo, l.Open.Arrivals)
+		}
 		if l.Open.Duration > 0 {
 			words += fmt.Sprintf(" for %v", time.Duration(l.Open.Duration))
 		}
@@ -24,6 +27,9 @@ func (l Load) InWords() string {
 			words += fmt.Sprintf(", %s each", plural(c.IterationsPerClient, "iteration"))
 		case c.Duration > 0:
 			words += fmt.Sprintf(", for %v", time.Duration(c.Duration))
+		}
+		if ramp := l.Closed.Ramp; ramp != nil {
+			words += fmt.Sprintf(", %d more every %v", ramp.Clients, time.Duration(ramp.Every))
 		}
 		if l.Closed.Think > 0 {
 			words += fmt.Sprintf(", thinking for %v", time.Duration(l.Closed.Think))
@@ -39,28 +45,73 @@ func (k *KubeWorkload) InWords() string {
 	case k == nil:
 		return "nothing"
 	case k.Create != nil:
-		return fmt.Sprintf("create %s of %v in namespace %s", k.Create.Resource, k.Create.Payload, k.Create.Namespace)
+		return "create " + k.Create.InWords()
 	case k.Get != nil:
-		return fmt.Sprintf("get single %s in namespace %s", k.Get.Resource, k.Get.Namespace)
-	case k.List != nil:
-		words := "list all " + string(k.List.Resource)
-		if k.List.Namespace != "" {
-			words += " in namespace " + string(k.List.Namespace)
-		}
-		if k.List.PageSize > 0 {
-			words += fmt.Sprintf(" in pages of %d", k.List.PageSize)
-		}
-		return words
+		return "get " + k.Get.inWords()
+	case k.Update != nil:
+		return "update " + k.Update.inWords()
+	case k.Patch != nil:
+		return fmt.Sprintf("patch (%s) %s", k.Patch.Type, k.Patch.inWords())
 	case k.Delete != nil:
 		return fmt.Sprintf("delete %d %s in namespace %s", k.Delete.Count, k.Delete.Resource, k.Delete.Namespace)
+	case k.List != nil:
+		return k.List.inWords()
+	case k.Watch != nil:
+		return "watch " + collectionInWords(k.Watch.Resource, k.Watch.Namespace)
 	case k.Churn != nil:
-		words := fmt.Sprintf("create and delete %s of %v in namespace %s", k.Churn.Resource, k.Churn.Payload, k.Churn.Namespace)
+		words := "create and delete " + k.Churn.InWords()
 		if k.Churn.Wait > 0 {
 			words += fmt.Sprintf(", %v apart", time.Duration(k.Churn.Wait))
 		}
 		return words
+	case k.Ring != nil:
+		return fmt.Sprintf("keep a ring of %d %s per client", k.Ring.Keep, k.Ring.InWords())
 	}
-	return "nothing"
+	var kinds []string
+	for i := range k.Mix {
+		kinds = append(kinds, fmt.Sprintf("%d× %s", k.Mix[i].Weight, k.Mix[i].KubeWorkload.InWords()))
+	}
+	return "a mix of " + strings.Join(kinds, "; ")
+}
+
+// InWords says what the objects are, and where.
+func (o Objects) InWords() string {
+	what := fmt.Sprintf("%s of %v", o.Resource, o.Payload)
+	if o.Template != "" {
+		what = "objects of a template"
+	}
+	if o.Namespaces > 0 {
+		return fmt.Sprintf("%s in namespaces %s-0 to %s-%d", what, o.Namespace, o.Namespace, o.Namespaces-1)
+	}
+	if o.Namespace != "" {
+		what += " in namespace " + string(o.Namespace)
+	}
+	return what
+}
+
+func (s KubeSelection) inWords() string {
+	return fmt.Sprintf("single %s in namespace %s", s.Resource, s.Namespace)
+}
+
+func (l KubeList) inWords() string {
+	words := "list all " + collectionInWords(l.Resource, l.Namespace)
+	if l.PageSize > 0 {
+		words += fmt.Sprintf(" in pages of %d", l.PageSize)
+	}
+	if l.Read != "latest" {
+		words += ", read " + l.Read
+	}
+	if l.Encoding != "json" {
+		words += ", as " + l.Encoding
+	}
+	return words
+}
+
+func collectionInWords(resource Resource, namespace Name) string {
+	if namespace == "" {
+		return string(resource)
+	}
+	return fmt.Sprintf("%s in namespace %s", resource, namespace)
 }
 
 // BoundInWords gives the objective's bound, such as "≤ 1s".

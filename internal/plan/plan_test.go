@@ -132,7 +132,7 @@ func TestFaults(t *testing.T) {
 		"a negative duration":            {"iterations: 1", "duration: -1s", []string{`"-1s" is out of range: a duration is more than 0`}},
 		"no time at all":                 {"iterations: 1", "duration: 0s", []string{`"0s" is out of range`}},
 		"a payload of nothing":           {"count: 10}\n", "count: 10, payload: 0B}\n", []string{`"0B" is out of range`}},
-		"the same fill twice":            {"  steps:", "  - fill: {resource: configmaps, namespace: ns, count: 5}\n  steps:", []string{"another fill makes configmaps in namespace ns too"}},
+		"the same fill twice":            {"  steps:", "  - fill: {resource: configmaps, namespace: ns, count: 5}\n  steps:", []string{"an earlier fill has made 10 configmaps in namespace ns already"}},
 		"more deletions than objects":    {"{closed: {clients: 1, iterations: 1}}\n      kube: {get: ", "{open: {rate: 50/s, duration: 1s}}\n      kube: {delete: ", []string{"is 10, but about 50 deletions would arrive"}},
 		"a namespace with a slash":       {"namespace: ns, count: 10}\n", "namespace: a/b, count: 10}\n", []string{`"a/b" is not a name`}},
 		"a negative count":               {"count: 10}\n", "count: -1}\n", []string{"is -1, but must be at least 1"}},

@@ -26,10 +26,9 @@ func generate() error {
 	}
 	schema := reflector.Reflect(v1alpha1.Scenario{})
 	schema.Title = "plimsoll scenario"
-	for _, union := range v1alpha1.Unions() {
-		one := uint64(1)
-		schema.Definitions[union].MinProperties = &one
-		schema.Definitions[union].MaxProperties = &one
+	for union, fields := range v1alpha1.Unions() {
+		schema.Definitions[union].MinProperties = &fields
+		schema.Definitions[union].MaxProperties = &fields
 	}
 	data, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func fillOf(count, clients int) v1.Fill {
-	return v1.Fill{Resource: v1.ConfigMaps, Namespace: space, Count: count, Clients: clients, Payload: 4}
+	return v1.Fill{Objects: v1.Objects{Resource: v1.ConfigMaps, Namespace: space, Payload: 4}, Count: count, Clients: clients}
 }
 
 // refusals answer every creation of an object; the namespace is there.

@@ -45,7 +45,7 @@ func checkOperations(t *testing.T, tg *local.Target, resource v1.Resource) {
 	namespace := v1.Name("filled-" + string(resource))
 	var made atomic.Int64
 	started := time.Now()
-	fill := v1.Fill{Resource: resource, Namespace: namespace, Count: objects, Payload: payload, Clients: 10}
+	fill := v1.Fill{Objects: v1.Objects{Resource: resource, Namespace: namespace, Payload: payload}, Count: objects, Clients: 10}
 	if err := Fill(t.Context(), tg, fill, runID, &made); err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +56,10 @@ func checkOperations(t *testing.T, tg *local.Target, resource v1.Resource) {
 
 	list := v1.KubeWorkload{List: &v1.KubeList{Resource: resource, Namespace: namespace, PageSize: pageSize}}
 	everything := v1.KubeWorkload{List: &v1.KubeList{Resource: resource, Namespace: namespace}}
-	get := v1.KubeWorkload{Get: &v1.KubeGet{Resource: resource, Namespace: namespace, Count: objects}}
-	churn := v1.KubeWorkload{Churn: &v1.KubeChurn{Resource: resource, Namespace: namespace, Payload: payload}}
-	create := v1.KubeWorkload{Create: &v1.KubeCreate{Resource: resource, Namespace: namespace + "-more", Payload: payload}}
-	remove := v1.KubeWorkload{Delete: &v1.KubeDelete{Resource: resource, Namespace: namespace, Count: objects}}
+	get := v1.KubeWorkload{Get: &v1.KubeSelection{Resource: resource, Namespace: namespace, Count: objects}}
+	churn := v1.KubeWorkload{Churn: &v1.KubeChurn{Objects: v1.Objects{Resource: resource, Namespace: namespace, Payload: payload}}}
+	create := v1.KubeWorkload{Create: &v1.Objects{Resource: resource, Namespace: namespace + "-more", Payload: payload}}
+	remove := v1.KubeWorkload{Delete: &v1.KubeSelection{Resource: resource, Namespace: namespace, Count: objects}}
 	for _, row := range []struct {
 		phase      string
 		operation  v1.KubeWorkload

@@ -101,7 +101,7 @@ func TestObjectsAreThoseOfThePublishedExperiments(t *testing.T) {
 			}
 			return answer(http.StatusCreated, "created"), nil
 		}
-		create := &v1.KubeCreate{Resource: row.resource, Namespace: space, Payload: row.payload}
+		create := &v1.Objects{Resource: row.resource, Namespace: space, Payload: row.payload}
 		kind, result, _ := perform(t.Context(), t, dial(t, fakeAPI(api), "phase", 1, v1.KubeWorkload{Create: create})[0])
 		_, length := newTemplate(row.resource, space, row.payload, runID).render("phase-0-1")
 		if want := (workload.Result{Bytes: length + int64(len("created"))}); kind != "create" || result != want {
@@ -126,7 +126,7 @@ func TestNamesAreUniquePerPhaseAndClient(t *testing.T) {
 	const clients, each = 13, 12
 	phases := []string{"p", "p-1", "p-1-1", "p-11", "plimsoll"}
 	for _, phase := range phases {
-		create := &v1.KubeCreate{Resource: v1.ConfigMaps, Namespace: space}
+		create := &v1.Objects{Resource: v1.ConfigMaps, Namespace: space}
 		for _, c := range dial(t, api, phase, clients, v1.KubeWorkload{Create: create}) {
 			for range each {
 				perform(t.Context(), t, c)
@@ -141,7 +141,7 @@ func TestNamesAreUniquePerPhaseAndClient(t *testing.T) {
 func TestGetReadsFilledObjectsAtRandomFromTheSeed(t *testing.T) {
 	read := func() []string {
 		var j journal
-		get := &v1.KubeGet{Resource: v1.Secrets, Namespace: space, Count: 3}
+		get := &v1.KubeSelection{Resource: v1.Secrets, Namespace: space, Count: 3}
 		c := dial(t, fakeAPI(j.api), "gets", 1, v1.KubeWorkload{Get: get})[0]
 		for range 60 {
 			if kind, result, _ := perform(t.Context(), t, c); kind != "get" || result != (workload.Result{Bytes: 2}) {
@@ -166,7 +166,7 @@ func TestGetReadsFilledObjectsAtRandomFromTheSeed(t *testing.T) {
 func TestDeleteDeletesEachObjectOnce(t *testing.T) {
 	const clients, count = 17, 5000
 	var j journal
-	remove := &v1.KubeDelete{Resource: v1.ConfigMaps, Namespace: space, Count: count}
+	remove := &v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: space, Count: count}
 	var group sync.WaitGroup
 	for _, c := range dial(t, fakeAPI(j.api), "deletes", clients, v1.KubeWorkload{Delete: remove}) {
 		group.Go(func() {
@@ -203,7 +203,7 @@ func TestPrepareSaysWhyThereIsNoNamespace(t *testing.T) {
 	api := fakeAPI(func(*http.Request) (*http.Response, error) {
 		return answer(http.StatusForbidden, status("Forbidden", "namespaces is forbidden")), nil
 	})
-	err := New(Options{API: api, Connections: 1, Operation: v1.KubeWorkload{Churn: &v1.KubeChurn{Namespace: space}}}).Prepare(t.Context())
+	err := New(Options{API: api, Connections: 1, Operation: v1.KubeWorkload{Churn: &v1.KubeChurn{Objects: v1.Objects{Namespace: space}}}}).Prepare(t.Context())
 	if err == nil || err.Error() != "make namespace space: the server answers 403 Forbidden: namespaces is forbidden" {
 		t.Errorf("error is %v", err)
 	}
@@ -283,7 +283,7 @@ func TestChurn(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				row.store.objects, row.store.late = map[string]bool{}, late
-				churn := &v1.KubeChurn{Resource: v1.ConfigMaps, Namespace: space, Wait: v1.Duration(wait)}
+				churn := &v1.KubeChurn{Objects: v1.Objects{Resource: v1.ConfigMaps, Namespace: space}, Wait: v1.Duration(wait)}
 				c := dial(t, fakeAPI(row.store.api), "churn", 1, v1.KubeWorkload{Churn: churn})[0]
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
