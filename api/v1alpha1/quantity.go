@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -148,6 +149,15 @@ func (d *Duration) UnmarshalText(text []byte) (err error) {
 func (r *Rate) UnmarshalText(text []byte) (err error)  { *r, err = ParseRate(string(text)); return }
 func (b *Bound) UnmarshalText(text []byte) (err error) { *b, err = ParseBound(string(text)); return }
 
+// UnmarshalJSON also reads a bare number, which is a count.
+func (b *Bound) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		text = string(data)
+	}
+	return b.UnmarshalText([]byte(text))
+}
+
 func (b Bytes) MarshalText() ([]byte, error)    { return []byte(b.String()), nil }
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 func (r Rate) MarshalText() ([]byte, error)     { return []byte(r.String()), nil }
@@ -188,7 +198,7 @@ func (Rate) JSONSchema() *jsonschema.Schema { return text(ratePattern, "rate", "
 func (Bound) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Title: "a bound with its unit, such as 1s, 4GiB, 50/s or 99%",
-		AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: boundPattern}, {Type: "number"}},
+		AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: boundPattern}, {Type: "number", Minimum: "0"}},
 	}
 }
 

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheSchemaIsOfTheseTypes(t *testing.T) {
+func TestTheSchemaAndTheReferenceAreOfTheseTypes(t *testing.T) {
 	dir := t.TempDir()
 	sources, err := filepath.Glob("*.go")
 	if err != nil {
@@ -28,17 +29,23 @@ func TestTheSchemaIsOfTheseTypes(t *testing.T) {
 	if output, err := exec.Command("go", "build", "-o", generator, "./schemagen").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, output)
 	}
-	command := exec.Command(generator)
+	command := exec.Command(generator, "scenario.md")
 	command.Dir = dir
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("generate: %v\n%s", err, output)
 	}
-	fresh, err := os.ReadFile(filepath.Join(dir, "scenario.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(Schema()), string(fresh)); diff != "" {
-		t.Errorf("scenario.schema.json is stale: run go generate ./api/...\n%s", diff)
+	for made, kept := range map[string]string{"scenario.schema.json": "scenario.schema.json", "scenario.md": "../../docs/scenario.md"} {
+		fresh, err := os.ReadFile(filepath.Join(dir, made))
+		if err != nil {
+			t.Fatal(err)
+		}
+		current, err := os.ReadFile(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(current), string(fresh)); diff != "" {
+			t.Errorf("%s is stale: run go generate ./api/...\n%s", kept, diff)
+		}
 	}
 }
 
@@ -56,6 +63,12 @@ func TestQuantities(t *testing.T) {
 	for text, want := range map[string]float64{"1s": 1, "500ms": 0.5, "99%": 0.99, "4GiB": 4 << 30, "50/s": 50, "0": 0} {
 		if got, err := ParseBound(text); err != nil || got.Value != want {
 			t.Errorf("ParseBound(%q) = %v, %v, want %v", text, got.Value, err, want)
+		}
+	}
+	for document, want := range map[string]float64{`{"max": 7}`: 7, `{"max": "7"}`: 7, `{"max": "50ms"}`: 0.05} {
+		var o Objective
+		if err := json.Unmarshal([]byte(document), &o); err != nil || o.Max.Value != want {
+			t.Errorf("%s = %v, %v, want %v", document, o.Max, err, want)
 		}
 	}
 	for _, wrong := range []string{"", "10", "10kb", "KiB", "-1B", "10 potatoes"} {

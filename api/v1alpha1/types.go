@@ -7,7 +7,7 @@
 // message can lean on.
 package v1alpha1
 
-//go:generate go run ./schemagen
+//go:generate go run ./schemagen ../../docs/scenario.md
 
 // APIVersion and Kind identify a scenario document.
 const (
@@ -60,6 +60,17 @@ type Spec struct {
 type Target struct {
 	// A target that plimsoll starts on this machine for the run and stops after it.
 	Local *LocalTarget `json:"local,omitempty"`
+	// A cluster that is there already; run --kubeconfig FILE uses one without a change of the document.
+	Borrowed *BorrowedTarget `json:"borrowed,omitempty"`
+}
+
+// BorrowedTarget is a cluster that somebody else runs. plimsoll makes what it
+// needs in namespaces of its own, labels it, and removes it at the end.
+type BorrowedTarget struct {
+	// Path of a kubeconfig file. Default: as kubectl finds it.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	// Context of the kubeconfig. Default: its current one.
+	Context string `json:"context,omitempty"`
 }
 
 // LocalTarget is a control plane of real components, each a child process.
@@ -165,13 +176,14 @@ type Step struct {
 	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
 
 	// Point is, in a plan, the value of the sweep that this repetition of the step is for.
-	Point *Point `json:"-"`
+	Point *Point `json:"point,omitempty" jsonschema:"-"`
 }
 
 // Point is one value of a sweep.
 type Point struct {
 	Parameter string  `json:"parameter"`
-	Value     float64 `json:"value"`
+	Value     float64 `json:"value"` // the number that a quantity begins with
+	Text      string  `json:"text"`  // as it is written
 }
 
 // Sweep is a series of values of one parameter, either listed or a geometric
@@ -179,8 +191,8 @@ type Point struct {
 type Sweep struct {
 	// The parameter; it need not be under spec.parameters.
 	Parameter string `json:"parameter" jsonschema:"pattern=^[a-zA-Z][a-zA-Z0-9]*$"`
-	// The values.
-	Values []float64 `json:"values,omitempty"`
+	// The values: numbers, or quantities such as 50/s.
+	Values []any `json:"values,omitempty"`
 	// First value of a geometric series.
 	From float64 `json:"from,omitempty"`
 	// Last value of a geometric series.

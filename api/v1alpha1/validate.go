@@ -24,8 +24,8 @@ func (s *Scenario) Validate() []FieldError {
 	for i := range s.Spec.Steps {
 		step := &s.Spec.Steps[i]
 		path := fmt.Sprintf("spec.steps.%d", i)
-		if steps[step.Name] && step.Point == nil {
-			v.fault(path+".name", "another step is called %q too", step.Name)
+		if steps[step.Name] {
+			v.fault(path+".name", "another step is called %q too", written(step.Name))
 		}
 		steps[step.Name] = true
 		v.step(path, step)
@@ -90,10 +90,12 @@ func (v *validator) step(path string, step *Step) {
 		phase := &step.Phases[i]
 		phasePath := fmt.Sprintf("%s.phases.%d", path, i)
 		if v.phases[phase.Name] != nil {
-			v.fault(phasePath+".name", "another phase is called %q too; phases are named in objectives, so a name is used once", phase.Name)
+			v.fault(phasePath+".name", "another phase is called %q too; phases are named in objectives, so a name is used once", written(phase.Name))
 		}
-		v.phases[phase.Name] = phase
-		v.unmeasured[phase.Name] = !*step.Measured
+		for _, name := range []Name{phase.Name, written(phase.Name)} {
+			v.phases[name] = phase
+			v.unmeasured[name] = !*step.Measured
+		}
 		if phase.Background {
 			background++
 		}
@@ -142,6 +144,8 @@ func (v *validator) kube(path string, k *KubeWorkload, load Load) {
 		v.objects(path+".ring", k.Ring.Objects)
 	case k.Watch != nil && load.Open != nil:
 		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
+	case k.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
+		v.fault(path+".watch", "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
 	}
 	for i := range k.Mix {
 		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil {
@@ -152,9 +156,18 @@ func (v *validator) kube(path string, k *KubeWorkload, load Load) {
 	}
 }
 
+// written is the name of a step or phase in the document; copies of a swept step have
+// @ and a value behind it.
+func written(name Name) Name {
+	before, _, _ := strings.Cut(string(name), "@")
+	return Name(before)
+}
+
 func (v *validator) load(path string, phase *Phase) {
 	if open := phase.Load.Open; open != nil {
 		switch {
+		case phase.Background && open.RateTo != open.Rate:
+			v.fault(path+".open.rateTo", "needs a duration, which a background phase has not")
 		case phase.Background && open.Duration != 0:
 			v.fault(path+".open.duration", "has no place in a background phase, which ends with its step")
 		case !phase.Background && open.Duration == 0:
@@ -202,8 +215,11 @@ func (v *validator) objective(path string, o *Objective) {
 		v.fault(path, "needs exactly one of measure and promql")
 		return
 	}
-	if o.PromQL != "" {
-		return // plan checks its syntax, with the engine's own parser
+	if o.PromQL != "" { // its syntax is plan's to check, with the engine's own parser
+		if o.Max != nil && o.Min != nil && o.Max.Unit != o.Min.Unit {
+			v.fault(path, "max is in %s, but min is in %s", o.Max.Unit, o.Min.Unit)
+		}
+		return
 	}
 	m, err := measure.Parse(o.Measure)
 	if err != nil {

@@ -74,6 +74,18 @@ func (k *KubeWorkload) InWords() string {
 	return "a mix of " + strings.Join(kinds, "; ")
 }
 
+// InWords says what is prepared.
+func (p Preparation) InWords() string {
+	if p.Fill != nil {
+		through := ""
+		if p.Fill.Through == ThroughDatastore {
+			through = ", straight into the datastore"
+		}
+		return fmt.Sprintf("fill up to %d %s%s", p.Fill.Count, p.Fill.Objects.InWords(), through)
+	}
+	return "settle until the target is at rest"
+}
+
 // InWords says what the objects are, and where.
 func (o Objects) InWords() string {
 	what := fmt.Sprintf("%s of %v", o.Resource, o.Payload)

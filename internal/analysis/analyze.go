@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll.dev/plimsoll/internal/metrics"
+	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
@@ -51,12 +53,41 @@ func analyzeRun(ctx context.Context, stored *store.Run) *Run {
 	run.Figures = newFigures(run.Duration)
 	run.addOutcomes(gathered)
 	run.addCurves()
-	run.addUsage(ctx, stored)
+	reader := run.openMetrics(stored)
+	if reader != nil {
+		defer reader.Close()
+		run.addUsage(ctx, reader)
+	}
 	for _, info := range stored.Info.Objectives {
-		run.Objectives = append(run.Objectives, judge(run, info))
+		run.Objectives = append(run.Objectives, run.judge(ctx, reader, stored.Info.Steps, info)...)
 	}
 	run.warn(stored)
 	return run
+}
+
+// openMetrics opens the run's metrics; nil says that there are none, of which
+// the run has a warning.
+func (r *Run) openMetrics(stored *store.Run) *metrics.Reader {
+	reader, err := metrics.Open(stored.MetricsDir())
+	if err != nil {
+		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		return nil
+	}
+	return reader
+}
+
+// MeasuredSpan is from the start of a run's first measured step to the end of
+// its last, as offsets in seconds; false says that none began.
+func MeasuredSpan(stored *store.Run) (start, end float64, ok bool) {
+	counted := gathered{} // of times nothing is needed, and they are long to read
+	stored.Counters(func(i record.Interval) { counted.at(i).add(i) })
+	spans := spansOf(stored.Events, counted)
+	run := &Run{}
+	for _, info := range stored.Info.Steps {
+		run.Steps = append(run.Steps, stepOf(info, spans, counted))
+	}
+	all := run.measured()
+	return all.start, all.end, all.end > 0
 }
 
 func statusOf(stored *store.Run) (Status, string) {
@@ -84,7 +115,7 @@ func statusOf(stored *store.Run) (Status, string) {
 }
 
 func stepOf(info store.StepInfo, s spans, g gathered) *Step {
-	step := &Step{Name: info.Name, Measured: info.Measured, Phases: []*Phase{}}
+	step := &Step{Name: info.Name, Measured: info.Measured, Point: info.Point, Phases: []*Phase{}}
 	for _, p := range info.Phases {
 		phase := &Phase{
 			Name: p.Name, Background: p.Background, Measured: info.Measured, Loop: p.Loop, Load: p.Load,

@@ -9,7 +9,6 @@ import (
 
 	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/record"
-	"plimsoll.dev/plimsoll/internal/store"
 )
 
 func newFigures(duration float64) *Figures {
@@ -75,13 +74,7 @@ func (r *Run) addCurves() {
 }
 
 // addUsage reads what processes used.
-func (r *Run) addUsage(ctx context.Context, stored *store.Run) {
-	reader, err := metrics.Open(stored.MetricsDir())
-	if err != nil {
-		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
-		return
-	}
-	defer reader.Close()
+func (r *Run) addUsage(ctx context.Context, reader *metrics.Reader) {
 	r.Figures.CPU = r.componentLines(ctx, reader, `sum by (component) (irate(process_cpu_seconds_total[5s]))`)
 	r.Figures.RSS = r.componentLines(ctx, reader, `sum by (component) (process_resident_memory_bytes)`)
 	measured := r.measuredSeconds()
@@ -137,6 +130,17 @@ func (r *Run) measuredSeconds() []span {
 		spans = []span{{0, r.Duration}}
 	}
 	return spans
+}
+
+// measured is from the start of the first measured step to the end of the last;
+// its end is zero if none began.
+func (r *Run) measured() (all span) {
+	for _, step := range r.Steps {
+		if step.Measured && step.End > 0 {
+			all = all.with(span{step.Start, step.End})
+		}
+	}
+	return all
 }
 
 // summary of a line within some spans.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,29 @@ func begin(t testing.TB, objectives ...store.ObjectiveInfo) *fixture {
 	must(t, err)
 	return f
 }
+
+// beginSweep begins a run of one step that a sweep repeats three times, the
+// last time for a value that is written otherwise.
+func beginSweep(t testing.TB, objectives ...store.ObjectiveInfo) *fixture {
+	t.Helper()
+	results, err := store.Create(t.TempDir(), nil, nil)
+	must(t, err)
+	f := &fixture{t: t, results: results, seconds: map[secondKey]*record.Interval{}}
+	info := store.RunInfo{Index: 1, Name: "sweep", Scenario: "sweep", Tool: "v0", Started: start(), Objectives: objectives}
+	for name, point := range map[string]store.Point{
+		"@1000": {Parameter: "objects", Value: 1000}, "@2000": {Parameter: "objects", Value: 2000}, "@4": {Parameter: "objects", Value: 4, Text: "4k"},
+	} {
+		info.Steps = append(info.Steps, store.StepInfo{
+			Name: "list" + name, Measured: true, Point: &point, Phases: []store.PhaseInfo{{Name: "walks" + name, Loop: "closed", Clients: 1}},
+		})
+	}
+	slices.SortFunc(info.Steps, func(a, b store.StepInfo) int { return strings.Compare(a.Name, b.Name) })
+	f.writer, err = results.CreateRun(info)
+	must(t, err)
+	return f
+}
+
+func after(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func start() time.Time { return time.Date(2026, 11, 21, 3, 36, 2, 478_406_844, time.UTC) }
 

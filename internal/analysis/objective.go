@@ -1,14 +1,56 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
-// judge says whether the run kept a bound.
-func judge(run *Run, info store.ObjectiveInfo) Objective {
+// judge says whether the run kept a bound; at every point, if it is on a phase
+// that a sweep repeats.
+func (r *Run) judge(ctx context.Context, reader *metrics.Reader, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
+	if info.PromQL != "" {
+		return []Objective{r.judgeExpression(ctx, reader, info)}
+	}
+	var objectives []Objective
+	for _, at := range atPoints(steps, info) {
+		objectives = append(objectives, judgeMeasure(r, at))
+	}
+	return objectives
+}
+
+// atPoints gives a bound on a phase that a sweep repeats as a bound for each
+// point of it, also those that the run did not come to.
+func atPoints(steps []store.StepInfo, info store.ObjectiveInfo) []store.ObjectiveInfo {
+	m, err := measure.Parse(info.Measure)
+	if err != nil {
+		return []store.ObjectiveInfo{info}
+	}
+	var all []store.ObjectiveInfo
+	for _, step := range steps {
+		if step.Point == nil {
+			continue
+		}
+		for _, phase := range step.Phases {
+			if written, _, _ := strings.Cut(phase.Name, "@"); written == m.Phase {
+				at, there := info, m
+				there.Phase = phase.Name
+				at.Measure, at.Name = there.String(), info.Name+" at "+step.Point.String()
+				all = append(all, at)
+			}
+		}
+	}
+	if all == nil {
+		all = []store.ObjectiveInfo{info}
+	}
+	return all
+}
+
+func judgeMeasure(run *Run, info store.ObjectiveInfo) Objective {
 	o := Objective{ObjectiveInfo: info}
 	m, err := measure.Parse(info.Measure)
 	if err != nil {

@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -58,11 +59,13 @@ type Run struct {
 
 // Step is one step's results. Start and End are offsets from the run's start.
 type Step struct {
-	Name     string   `json:"name"`
-	Measured bool     `json:"measured"`
-	Start    float64  `json:"startSeconds"`
-	End      float64  `json:"endSeconds"`
-	Phases   []*Phase `json:"phases"`
+	Name     string `json:"name"`
+	Measured bool   `json:"measured"`
+	// Point is the value of the step's sweep, of one that has a sweep.
+	Point  *store.Point `json:"point,omitempty"`
+	Start  float64      `json:"startSeconds"`
+	End    float64      `json:"endSeconds"`
+	Phases []*Phase     `json:"phases"`
 }
 
 // Phase is one phase's results.
@@ -139,11 +142,14 @@ type Objective struct {
 	// Value is nil when the run does not have the measure; the objective is then missed. So is one that
 	// was kept by a lower bound only.
 	Value *float64 `json:"value"`
-	Unit  string   `json:"unit"`
-	N     int64    `json:"n"`
-	Held  bool     `json:"held"`
-	Note  string   `json:"note,omitempty"`
+	// N is how many operations, or values of an expression, the value rests on.
+	N    int64  `json:"n"`
+	Held bool   `json:"held"`
+	Note string `json:"note,omitempty"`
 }
+
+// Subject is what is bounded: the measure, or the expression.
+func (o Objective) Subject() string { return cmp.Or(o.Measure, o.PromQL) }
 
 // Usage is what one process used over the measured steps, or over the whole run
 // if none of them began.

@@ -22,8 +22,11 @@ func (r *Run) warn(stored *store.Run) {
 		}
 	}
 	for _, e := range stored.Events {
-		if e.Kind == store.SamplingFailed {
-			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "from then on there are no values"})
+		switch e.Kind {
+		case store.SamplingFailed: // a scrape that failed may have been followed by others
+			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "there are gaps, or no values from then on"})
+		case store.Unsettled:
+			r.Warnings = append(r.Warnings, Warning{About: "settling", What: e.Message, Why: "what came next was measured on a busy target", Mend: "raise the timeout or cpus of settle"})
 		}
 	}
 }

@@ -31,7 +31,10 @@ const (
 
 // Environment is what the outside world is to the command line.
 type Environment struct {
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Interactive says that there is somebody at Stdin to be asked.
+	Interactive bool
 	// Signals delivers interrupts; the second one ends the program at once.
 	Signals <-chan os.Signal
 	// Exit ends the program at once.
@@ -61,7 +64,8 @@ func System() Environment {
 	// then fail, rather than kill.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return Environment{
-		Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals, Exit: os.Exit,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals, Exit: os.Exit,
+		Interactive: term.IsTerminal(int(os.Stdin.Fd())),
 		Width: func() int {
 			width, _, err := term.GetSize(int(os.Stderr.Fd()))
 			if err != nil || os.Getenv("TERM") == "dumb" {
@@ -178,7 +182,7 @@ missed, 5 the run is invalid (a component died), 130 interrupted.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
-	root.AddCommand(newRun(env), newPlan(env), newReport(env), newList(env), newUp(env), newDoctor(env), newVersion(env))
+	root.AddCommand(newRun(env), newPlan(env), newReport(env), newQuery(env), newList(env), newUp(env), newClean(env), newDoctor(env), newSchema(env), newVersion(env))
 	for _, command := range append(root.Commands(), root) {
 		command.Args = usageArgs(command.Args)
 	}

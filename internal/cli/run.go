@@ -23,6 +23,7 @@ import (
 
 func newRun(env Environment) *cobra.Command {
 	var flags scenarioFlags
+	var cluster clusterFlags
 	var output string
 	cmd := &cobra.Command{
 		Use:   "run NAME|FILE",
@@ -37,7 +38,8 @@ and name it in PLIMSOLL_ASSETS (or KUBEBUILDER_ASSETS).
 Ctrl-C once ends the run in order and reports what was measured; twice ends it at once.`,
 		Example: `  plimsoll run quickstart
   plimsoll run quickstart --set objects=20000 --set rate=500/s
-  plimsoll run my-scenario.yaml --repetitions 6 --output results`,
+  plimsoll run my-scenario.yaml --repetitions 6 --output results
+  plimsoll run quickstart --kubeconfig ~/.kube/config --context kind-test`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,29 +47,27 @@ Ctrl-C once ends the run in order and reports what was measured; twice ends it a
 			if err != nil {
 				return err
 			}
+			cluster.borrow(p)
 			if output == "" {
 				output = filepath.Join("plimsoll-results", string(p.Scenario.Metadata.Name)+"-"+time.Now().Format("20060102-150405"))
 			}
 			env.interrupted("keeping what was measured and stopping")
-			return run(cmd.Context(), env, p, source, output)
+			return run(cmd.Context(), env, p, &cluster, source, output)
 		},
 	}
 	flags.register(cmd)
+	cluster.register(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`folder` for the results (default plimsoll-results/NAME-TIME)")
 	return cmd
 }
 
-func run(ctx context.Context, env Environment, p *plan.Plan, source []byte, output string) (err error) {
+func run(ctx context.Context, env Environment, p *plan.Plan, cluster *clusterFlags, source []byte, output string) (err error) {
 	display := newDisplay(env)
-	finder := &assets.Finder{Progress: display.build}
-	if err := findParts(ctx, finder, p.Scenario.Spec.Target); err != nil {
-		return err
-	}
-	space, err := openWorkspace()
+	provision, done, err := provider(ctx, env, display, cluster, &p.Scenario.Spec)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, space.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	results, err := store.Create(output, source, p)
 	if err != nil {
 		if errors.Is(err, store.ErrNotEmpty) {
@@ -76,7 +76,7 @@ func run(ctx context.Context, env Environment, p *plan.Plan, source []byte, outp
 		return err
 	}
 	display.Say("%s: roughly %v", p.Scenario.Metadata.Name, time.Duration(p.Estimate.Duration).Round(time.Second))
-	e := engine.Engine{Provision: provision(finder, space), Watcher: display, Tool: toolVersion()}
+	e := engine.Engine{Provision: provision, Watcher: display, Tool: toolVersion()}
 	failure := e.Run(ctx, p, results)
 	// What was measured is reported even if the run was cut short: not by a cancelled context.
 	result, err := writeReports(context.WithoutCancel(ctx), env, results)
@@ -105,8 +105,29 @@ func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error
 	return nil
 }
 
-// provision starts the targets that scenarios can ask for.
-func provision(finder *assets.Finder, space *workspace.Workspace) engine.Provision {
+// provider gives the way to the targets of a scenario, with everything done
+// that can fail before a run begins. done ends it.
+func provider(ctx context.Context, env Environment, display *display, cluster *clusterFlags, spec *v1.Spec) (provision engine.Provision, done func() error, err error) {
+	if spec.Target.Borrowed != nil {
+		t, err := cluster.admit(ctx, env, spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(context.Context, v1.Target, string, string) (target.Target, error) { return t, nil }, func() error { return nil }, nil
+	}
+	finder := &assets.Finder{Progress: display.build}
+	if err := findParts(ctx, finder, spec.Target); err != nil {
+		return nil, nil, err
+	}
+	space, err := openWorkspace()
+	if err != nil {
+		return nil, nil, err
+	}
+	return provideLocal(finder, space), space.Close, nil
+}
+
+// provideLocal starts a fresh local target for each run.
+func provideLocal(finder *assets.Finder, space *workspace.Workspace) engine.Provision {
 	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
 		t, err := local.Start(ctx, local.Options{
 			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder,

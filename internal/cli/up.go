@@ -31,6 +31,9 @@ output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 			if err != nil {
 				return err
 			}
+			if p.Scenario.Spec.Target.Local == nil {
+				return usage(errors.New("the scenario's target is a borrowed cluster, which is up already"))
+			}
 			display := newDisplay(env)
 			finder := &assets.Finder{Progress: display.build}
 			if err := findParts(cmd.Context(), finder, p.Scenario.Spec.Target); err != nil {

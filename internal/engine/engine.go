@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/sampler"
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
 
 // ErrInterrupted ends an experiment whose context was cancelled. What was
@@ -64,6 +66,7 @@ type run struct {
 	api      target.KubeAPI
 	id       string // labels what is made
 	cancel   context.CancelCauseFunc
+	writes   kube.Writes // of all phases, for their watches
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -76,7 +79,7 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	defer cancel(nil)
 	r := &run{
 		Engine: e, plan: p, planned: planned, spec: &p.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
-		id: fmt.Sprintf("%s-%d", clock.Start().UTC().Format("20060102-150405"), planned.Index), cancel: cancel,
+		id: runID(clock.Start(), planned.Index), cancel: cancel,
 	}
 	defer func() { err = r.end(err) }()
 	if r.metrics, err = metrics.Create(writer.MetricsDir()); err != nil {
@@ -86,9 +89,10 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 		return err
 	}
 	defer r.observe(ctx)()
-	if err := r.prepare(ctx); err != nil {
+	if err := r.prepare(ctx, "prepare", r.spec.Prepare); err != nil {
 		return err
 	}
+	r.event(store.Prepared, "", "")
 	for i := range r.spec.Steps {
 		if err := r.step(ctx, i); err != nil {
 			return err
@@ -97,10 +101,15 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	return nil
 }
 
+// runID names a run towards a cluster: it is a label, and the end of names.
+func runID(start time.Time, index int) string {
+	return fmt.Sprintf("%s-%d", strconv.FormatInt(start.Unix(), 36), index)
+}
+
 // provision starts the target and writes down what it is.
 func (r *run) provision(ctx context.Context) error {
 	started := r.clock.Now()
-	r.Watcher.Say("starting %s", targetInWords(r.spec.Target))
+	r.Watcher.Say("%s", targetInWords(r.spec.Target))
 	var err error
 	if r.target, err = r.Provision(ctx, r.spec.Target, r.writer.WorkDir(), r.writer.LogDir()); err != nil {
 		return errors.Join(err, context.Cause(ctx))
@@ -112,11 +121,19 @@ func (r *run) provision(ctx context.Context) error {
 	} else {
 		return errors.New("the target serves no Kubernetes API, which the scenario's phases need")
 	}
+	if _, shared := r.target.(target.Shared); shared {
+		if r.spec, err = r.spec.Clone(); err != nil {
+			return err
+		}
+		if err := r.spec.SuffixNamespaces("-" + r.id); err != nil {
+			return err
+		}
+	}
 	description, err := r.target.Describe(ctx)
 	if err != nil {
 		return fmt.Errorf("describe the target: %w", err)
 	}
-	environment := store.Environment{Host: sampler.Host(ctx, r.writer.Dir())}
+	environment := store.Environment{Host: sampler.Host(ctx, dataDir(r.spec.Target, r.writer.Dir()))}
 	for _, c := range description.Components {
 		environment.Components = append(environment.Components, store.Component(c))
 	}
@@ -185,6 +202,10 @@ func (r *run) end(err error) error {
 	if lost := r.recorder.Close(); !errors.Is(err, lost) { // it may be what ended the run
 		err = errors.Join(err, lost)
 	}
+	if shared, ok := r.target.(target.Shared); ok {
+		r.Watcher.Say("removing what was made")
+		err = errors.Join(err, shared.Clean(context.Background(), r.id))
+	}
 	if r.target != nil {
 		r.Watcher.Say("stopping the target")
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -204,12 +225,20 @@ func (r *run) event(kind store.EventKind, name, message string) {
 	_ = r.writer.Event(store.Event{At: r.clock.Now().Seconds(), Kind: kind, Name: name, Message: message})
 }
 
+// dataDir is where the target's data is, whose disk the environment tells of.
+func dataDir(t v1.Target, otherwise string) string {
+	if t.Local != nil && t.Local.Datastore.Etcd != nil && t.Local.Datastore.Etcd.DataDir != "" {
+		return t.Local.Datastore.Etcd.DataDir
+	}
+	return otherwise
+}
+
 func targetInWords(t v1.Target) string {
 	if t.Local == nil {
-		return "the target"
+		return "on a borrowed cluster"
 	}
 	if etcd := t.Local.Datastore.Etcd; etcd != nil && etcd.Members > 1 {
-		return fmt.Sprintf("%d etcd members and kube-apiserver", etcd.Members)
+		return fmt.Sprintf("starting %d etcd members and kube-apiserver", etcd.Members)
 	}
-	return "etcd and kube-apiserver"
+	return "starting etcd and kube-apiserver"
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -16,6 +17,9 @@ func runInfo(tool string, p *plan.Plan, planned plan.Run, started time.Time) sto
 	}
 	for _, step := range p.Scenario.Spec.Steps {
 		stepInfo := store.StepInfo{Name: string(step.Name), Measured: *step.Measured}
+		if step.Point != nil {
+			stepInfo.Point = &store.Point{Parameter: step.Point.Parameter, Value: step.Point.Value}
+		}
 		for _, phase := range step.Phases {
 			stepInfo.Phases = append(stepInfo.Phases, phaseInfo(phase))
 		}
@@ -39,15 +43,15 @@ func phaseInfo(phase v1.Phase) store.PhaseInfo {
 }
 
 func objectiveInfo(o v1.Objective) store.ObjectiveInfo {
-	info := store.ObjectiveInfo{Name: o.Name, Measure: o.Measure, Text: o.BoundInWords()}
+	info := store.ObjectiveInfo{Name: o.Name, Measure: o.Measure, PromQL: o.PromQL, Text: o.BoundInWords()}
 	if info.Name == "" {
-		info.Name = o.Measure + " " + info.Text
+		info.Name = cmp.Or(o.Measure, o.PromQL) + " " + info.Text
 	}
 	if o.Max != nil {
-		info.Max = &o.Max.Value
+		info.Max, info.Unit = &o.Max.Value, string(o.Max.Unit)
 	}
 	if o.Min != nil {
-		info.Min = &o.Min.Value
+		info.Min, info.Unit = &o.Min.Value, string(o.Min.Unit)
 	}
 	return info
 }

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/fill"
 	"plimsoll.dev/plimsoll/internal/loop"
 	"plimsoll.dev/plimsoll/internal/store"
+	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
@@ -20,33 +22,41 @@ import (
 // grace is how long operations under way may take to end once the run is interrupted.
 const grace = 5 * time.Second
 
-// prepare makes what exists before the first step.
-func (r *run) prepare(ctx context.Context) error {
-	for _, preparation := range r.spec.Prepare {
-		if fill := preparation.Fill; fill != nil {
-			if err := r.fill(ctx, *fill); err != nil {
-				return cause(ctx, err)
-			}
+// prepare carries out preparations; step is what they are for.
+func (r *run) prepare(ctx context.Context, step string, preparations []v1.Preparation) error {
+	for _, p := range preparations {
+		var err error
+		switch {
+		case p.Fill != nil:
+			err = r.fill(ctx, step, *p.Fill)
+		case p.Settle != nil:
+			err = r.settle(ctx, *p.Settle)
+		}
+		if err != nil {
+			return cause(ctx, fmt.Errorf("%s: %w", step, err))
 		}
 	}
-	r.event(store.Prepared, "", "")
 	return nil
 }
 
-func (r *run) fill(ctx context.Context, fill v1.Fill) error {
-	what := fmt.Sprintf("fill %s", fill.Resource)
+// fill makes objects, those that an earlier preparation made left out.
+func (r *run) fill(ctx context.Context, step string, spec v1.Fill) error {
+	what := "fill " + spec.InWords()
 	var made atomic.Int64
 	started := r.clock.Now()
 	shown := r.show(func() Progress {
-		return r.progress("prepare", PhaseProgress{Name: what, Done: made.Load(), Total: int64(fill.Count)}, started)
+		return r.progress(step, PhaseProgress{Name: what, Done: made.Load(), Total: int64(spec.Count)}, started)
 	})
-	err := kube.Fill(ctx, r.api, fill, r.id, &made)
+	datastore, _ := r.target.(target.Datastore)
+	err := fill.Run(ctx, fill.Options{
+		API: r.api, Datastore: datastore, Fill: spec, RunID: r.id, Seed: r.planned.Seed, Made: &made,
+	})
 	shown()
 	if err != nil {
 		return err
 	}
 	took := (r.clock.Now() - started).Seconds()
-	r.Watcher.Say("filled %d %s of %s in %.1f s (%.0f/s)", fill.Count, fill.Resource, fill.Payload, took, float64(fill.Count)/took)
+	r.Watcher.Say("filled %d %s in %.1f s (%.0f/s)", spec.Count, spec.InWords(), took, float64(spec.Count)/took)
 	return nil
 }
 
@@ -64,6 +74,9 @@ type phase struct {
 // step runs the phases of a step in parallel, background phases as long as the others.
 func (r *run) step(ctx context.Context, index int) error {
 	step := &r.spec.Steps[index]
+	if err := r.prepare(ctx, "step "+string(step.Name), step.Prepare); err != nil {
+		return err
+	}
 	phases := make([]*phase, len(step.Phases))
 	for i := range step.Phases {
 		var err error
@@ -134,14 +147,19 @@ func (r *run) drivePhase(ctx context.Context, p *phase) {
 	r.event(store.PhaseStarted, string(p.Name), "")
 	switch load := p.Load; {
 	case load.Closed != nil:
-		p.loop.Closed(ctx, loop.Closed{
+		closed := loop.Closed{
 			Iterations: load.Closed.Iterations, IterationsPerClient: load.Closed.IterationsPerClient,
 			Duration: time.Duration(load.Closed.Duration), Think: time.Duration(load.Closed.Think),
-		})
+		}
+		if ramp := load.Closed.Ramp; ramp != nil {
+			closed.RampClients, closed.RampEvery = ramp.Clients, time.Duration(ramp.Every)
+		}
+		p.loop.Closed(ctx, closed)
 	case load.Open != nil:
-		arrivals := loop.Constant(float64(load.Open.Rate), time.Duration(load.Open.Duration))
+		profile := loop.Profile{From: float64(load.Open.Rate), To: float64(load.Open.RateTo), Duration: time.Duration(load.Open.Duration)}
+		arrivals := profile.Constant()
 		if load.Open.Arrivals == v1.Poisson {
-			arrivals = loop.Poisson(float64(load.Open.Rate), time.Duration(load.Open.Duration), p.random)
+			arrivals = profile.Poisson(p.random)
 		}
 		p.loop.Open(ctx, loop.Open{Arrivals: arrivals, Backlog: load.Open.Backlog, Drain: time.Duration(p.Timeout)})
 	}
@@ -174,6 +192,7 @@ func (r *run) workload(spec v1.Phase) workload.Workload {
 	return kube.New(kube.Options{
 		API: r.api, Phase: string(spec.Name), RunID: r.id, Connections: spec.Connections,
 		Timeout: time.Duration(spec.Timeout), Operation: *spec.Kube,
+		HTTP: spec.HTTP, User: string(spec.User), Seed: r.planned.Seed, Writes: &r.writes,
 	})
 }
 

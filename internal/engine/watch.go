@@ -91,7 +91,7 @@ func total(load v1.Load) (int64, time.Duration) {
 	switch {
 	case load.Open != nil:
 		d := time.Duration(load.Open.Duration)
-		return int64(float64(load.Open.Rate) * d.Seconds()), d
+		return int64(float64(load.Open.Rate+load.Open.RateTo) / 2 * d.Seconds()), d
 	case load.Closed.IterationsPerClient > 0:
 		return int64(load.Closed.IterationsPerClient) * int64(load.Closed.Clients), 0
 	default:

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -10,31 +11,44 @@ import (
 // phase's start, in order. It is pure: the same arguments yield the same starts.
 type Arrivals = iter.Seq[time.Duration]
 
-// Constant yields starts at a constant rate per second, from 0 until duration
-// (for ever, if duration is 0).
-func Constant(rate float64, duration time.Duration) Arrivals {
+// Profile is a rate per second that changes evenly from From to To over a
+// duration; with a duration of 0 it stays at From for ever.
+type Profile struct {
+	From, To float64
+	Duration time.Duration
+}
+
+// Constant yields starts whose number up to any moment is just what the rate
+// asks for, from 0 on: with a constant rate, evenly spaced ones.
+func (p Profile) Constant() Arrivals {
 	return func(yield func(time.Duration) bool) {
-		for i := 0; ; i++ {
-			at := time.Duration(float64(i) / rate * float64(time.Second))
-			if duration > 0 && at >= duration || !yield(at) {
-				return
-			}
+		for count := 0.0; p.yield(count, yield); count++ {
 		}
 	}
 }
 
-// Poisson yields the starts of a Poisson process with the given mean rate per
-// second, until duration (for ever, if duration is 0): the arrivals of many
-// users who know nothing of each other.
-func Poisson(rate float64, duration time.Duration, random *rand.Rand) Arrivals {
+// Poisson yields the starts of a Poisson process with the profile as its mean
+// rate: the arrivals of many users who know nothing of each other.
+func (p Profile) Poisson(random *rand.Rand) Arrivals {
 	return func(yield func(time.Duration) bool) {
-		var at float64 // seconds; a Duration would round every gap
-		for {
-			at += random.ExpFloat64() / rate
-			start := time.Duration(at * float64(time.Second))
-			if duration > 0 && start >= duration || !yield(start) {
-				return
-			}
+		for count := random.ExpFloat64(); p.yield(count, yield); count += random.ExpFloat64() {
 		}
 	}
+}
+
+// yield hands on the moment at which the mean number of arrivals reaches
+// count; false ends the series.
+func (p Profile) yield(count float64, yield func(time.Duration) bool) bool {
+	seconds := count / p.From
+	if total := p.Duration.Seconds(); total > 0 && p.From != p.To {
+		// The mean number after t is From·t + slope·t²/2; this is its inverse, in the form that does
+		// not cancel for small slopes.
+		slope := (p.To - p.From) / total
+		seconds = 2 * count / (p.From + math.Sqrt(p.From*p.From+2*slope*count))
+	}
+	// Past the vertex of a falling ramp the root is not a number: such a count is never reached.
+	if total := p.Duration.Seconds(); total > 0 && !(seconds < total) {
+		return false
+	}
+	return yield(time.Duration(seconds * float64(time.Second)))
 }

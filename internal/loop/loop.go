@@ -47,6 +47,9 @@ type Closed struct {
 	IterationsPerClient int
 	Duration            time.Duration
 	Think               time.Duration
+	// RampClients start together, and as many more after every RampEvery; 0 is all at once.
+	RampClients int
+	RampEvery   time.Duration
 }
 
 // Closed runs a closed loop.
@@ -68,12 +71,23 @@ func (p *Phase) Closed(ctx context.Context, c Closed) {
 	for i, client := range p.Clients {
 		clients.Go(func() {
 			intended := p.Clock.Now()
+			if c.RampClients > 0 {
+				intended = begin + time.Duration(i/c.RampClients)*c.RampEvery
+				if !p.sleepUntil(ctx, intended) {
+					return
+				}
+			}
 			for done := 0; more(done); done++ {
 				op, ok := client.Next()
 				if !ok {
 					return
 				}
-				finished := p.do(ctx, op, p.Shards[i], record.Closed, intended)
+				during, end := ctx, func() {}
+				if op.Lasting {
+					during, end = p.lasting(ctx, c.Duration, begin)
+				}
+				finished := p.do(during, op, p.Shards[i], record.Closed, intended)
+				end()
 				intended = finished + c.Think
 				if c.Think > 0 && !p.sleepUntil(ctx, intended) {
 					return
@@ -82,6 +96,25 @@ func (p *Phase) Closed(ctx context.Context, c Closed) {
 		})
 	}
 	clients.Wait()
+}
+
+// lasting gives the context of an operation that goes on until the phase is
+// stopped, or, if it has a duration, until that is over.
+func (p *Phase) lasting(ctx context.Context, duration, begin time.Duration) (context.Context, func()) {
+	during, cancel := context.WithCancelCause(ctx)
+	var over <-chan time.Time
+	if duration > 0 {
+		over = time.After(begin + duration - p.Clock.Now())
+	}
+	go func() {
+		select {
+		case <-p.Stop:
+		case <-over:
+		case <-during.Done():
+		}
+		cancel(workload.ErrOver)
+	}()
+	return during, func() { cancel(nil) }
 }
 
 // Open says how an open loop hands operations to clients.
@@ -194,6 +227,14 @@ func (t parts) Part(ctx context.Context, kind string, do func(context.Context) w
 		Outcome: result.Outcome, Reason: result.Reason, Bytes: result.Bytes, Items: result.Items,
 	})
 	return result
+}
+
+func (t parts) Took(kind string, took time.Duration, result workload.Result) {
+	now := t.clock.Now()
+	t.shard.Record(record.Sample{
+		Op: kind, Timing: record.Part, Intended: now - took, Started: now - took, Finished: now,
+		Outcome: result.Outcome, Reason: result.Reason, Bytes: result.Bytes, Items: result.Items,
+	})
 }
 
 func (p *Phase) stopped() bool {

@@ -114,7 +114,7 @@ func TestAFrozenServerShowsInResponseTimeAndNotInServiceTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{service: 2 * time.Millisecond, freezeAt: 10 * time.Second, freeze: 6 * time.Second, start: time.Now()}
 		got := run(t, 10, s.answer, func(p *Phase) {
-			p.Open(context.Background(), Open{Arrivals: Constant(100, 30*time.Second), Backlog: 1000, Drain: time.Minute})
+			p.Open(context.Background(), Open{Arrivals: constant(100, 30*time.Second), Backlog: 1000, Drain: time.Minute})
 		})
 		if n := got.count[record.OK]; n != 3000 {
 			t.Errorf("%d operations ended, want all 3000", n)
@@ -139,7 +139,7 @@ func TestAFullBacklogDropsAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{service: 10 * time.Second, start: time.Now()}
 		got := run(t, 1, s.answer, func(p *Phase) {
-			p.Open(context.Background(), Open{Arrivals: Constant(10, 5*time.Second), Backlog: 5, Drain: 25 * time.Second})
+			p.Open(context.Background(), Open{Arrivals: constant(10, 5*time.Second), Backlog: 5, Drain: 25 * time.Second})
 		})
 		// 50 arrivals. One is served at 0 s and, as 10 s apart, two more before the drain ends at 29.9 s.
 		if ok, dropped := got.count[record.OK], got.count[record.Dropped]; ok != 3 || dropped != 47 {
@@ -186,7 +186,7 @@ func TestStopEndsALoopAfterTheOperationsUnderWay(t *testing.T) {
 			p.Closed(context.Background(), Closed{Think: time.Hour})
 		},
 		"open": func(p *Phase) {
-			p.Open(context.Background(), Open{Arrivals: Constant(1, 0), Backlog: 10, Drain: time.Second})
+			p.Open(context.Background(), Open{Arrivals: constant(1, 0), Backlog: 10, Drain: time.Second})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,13 +235,13 @@ func TestEveryArrivalEndsInOneOutcome(t *testing.T) {
 			stop := make(chan struct{})
 			p.Stop = stop
 			time.AfterFunc(12*time.Second, func() { close(stop) })
-			p.Open(context.Background(), Open{Arrivals: Constant(100, 0), Backlog: 1000, Drain: time.Minute})
+			p.Open(context.Background(), Open{Arrivals: constant(100, 0), Backlog: 1000, Drain: time.Minute})
 		}, 1005, 195}, // by 12 s 1200 have arrived; 1000 were answered before the freeze at 10 s, 5 are under way in it
 		"nothing left to do": {func(p *Phase) {
 			for i := range p.Clients {
 				p.Clients[i].(*client).left = 20
 			}
-			p.Open(context.Background(), Open{Arrivals: Constant(100, time.Minute), Backlog: 1000, Drain: time.Minute})
+			p.Open(context.Background(), Open{Arrivals: constant(100, time.Minute), Backlog: 1000, Drain: time.Minute})
 		}, 100, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -286,8 +286,67 @@ func (walker) Next() (workload.Op, bool) {
 	}}, true
 }
 
+// constant is a constant rate for a duration.
+func constant(rate float64, duration time.Duration) Arrivals {
+	return Profile{rate, rate, duration}.Constant()
+}
+
+func TestARampHasTheRatesInBetween(t *testing.T) {
+	for name, profile := range map[string]Profile{
+		"rising":  {10, 110, 10 * time.Second},
+		"falling": {110, 10, 10 * time.Second},
+		"to rest": {100, 0, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			for process, arrivals := range map[string]Arrivals{"constant": profile.Constant(), "poisson": profile.Poisson(random)} {
+				var perSecond [10]float64
+				var last time.Duration
+				for at := range arrivals {
+					if at < last || at >= profile.Duration {
+						t.Fatalf("%s: arrival at %v after %v", process, at, last)
+					}
+					last = at
+					perSecond[at/time.Second]++
+				}
+				for second, n := range perSecond {
+					want := profile.From + (profile.To-profile.From)*(float64(second)+0.5)/10
+					slack := 1.0
+					if process == "poisson" {
+						slack = 4*math.Sqrt(want) + 1
+					}
+					if math.Abs(n-want) > slack {
+						t.Errorf("%s: %v arrivals in second %d, want about %v", process, n, second, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestARampStartsClientsInGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var mu sync.Mutex
+		perSecond := map[time.Duration]int{}
+		run(t, 6, func() {
+			mu.Lock()
+			perSecond[time.Since(start)/time.Second]++
+			mu.Unlock()
+			time.Sleep(time.Second)
+		}, func(p *Phase) {
+			p.Closed(context.Background(), Closed{Duration: 5 * time.Second, RampClients: 2, RampEvery: 2 * time.Second})
+		})
+		for second, want := range map[time.Duration]int{0: 2, 1: 2, 2: 4, 3: 4, 4: 6} {
+			if perSecond[second] != want {
+				t.Errorf("%d operations began in second %d, want %d", perSecond[second], second, want)
+			}
+		}
+	})
+}
+
 func TestConstantArrivalsDoNotDrift(t *testing.T) {
-	got := slices.Collect(Constant(3, 10*time.Second))
+	got := slices.Collect(constant(3, 10*time.Second))
 	if len(got) != 30 {
 		t.Fatalf("%d arrivals in 10s at 3/s, want 30", len(got))
 	}
@@ -299,7 +358,7 @@ func TestConstantArrivalsDoNotDrift(t *testing.T) {
 func TestPoissonArrivalsHaveTheirRateAndVariance(t *testing.T) {
 	random := func() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 	const rate, seconds = 200.0, 100
-	got := slices.Collect(Poisson(rate, seconds*time.Second, random()))
+	got := slices.Collect(Profile{rate, rate, seconds * time.Second}.Poisson(random()))
 	if n := float64(len(got)); math.Abs(n-rate*seconds) > 4*math.Sqrt(rate*seconds) {
 		t.Errorf("%v arrivals, want %v", n, rate*seconds)
 	}
@@ -314,7 +373,7 @@ func TestPoissonArrivalsHaveTheirRateAndVariance(t *testing.T) {
 	if variance < rate/2 || variance > rate*2 { // of a Poisson process it equals the mean
 		t.Errorf("variance of arrivals per second = %v, want about %v", variance, rate)
 	}
-	if again := slices.Collect(Poisson(rate, seconds*time.Second, random())); !slices.Equal(got, again) {
+	if again := slices.Collect(Profile{rate, rate, seconds * time.Second}.Poisson(random())); !slices.Equal(got, again) {
 		t.Error("the same seed gave other arrivals")
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb"
 )
@@ -117,7 +116,7 @@ func Open(dir string) (_ *Reader, err error) {
 	engine := promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: lookback,
 		EnableAtModifier: true, EnableNegativeOffset: true,
-		Parser: parser.NewParser(parser.Options{}),
+		Parser: newParser(),
 	})
 	return &Reader{db, copied, engine}, nil
 }
@@ -129,6 +128,9 @@ func (r *Reader) Close() error {
 
 // Range evaluates a PromQL expression at every step from start to end.
 func (r *Reader) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (promql.Matrix, error) {
+	if err := CheckExpression(expression); err != nil {
+		return nil, err
+	}
 	query, err := r.engine.NewRangeQuery(ctx, r.db, nil, expression, start, end, step)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expression, err)
@@ -145,4 +147,31 @@ func (r *Reader) Range(ctx context.Context, expression string, start, end time.T
 		kept[i] = promql.Series{Metric: series.Metric.Copy(), Floats: append([]promql.FPoint(nil), series.Floats...)}
 	}
 	return kept, nil
+}
+
+// At evaluates a PromQL expression at one moment: a series with one value each,
+// in the order that the expression gives them.
+func (r *Reader) At(ctx context.Context, expression string, at time.Time) (promql.Matrix, error) {
+	if err := CheckExpression(expression); err != nil {
+		return nil, err
+	}
+	query, err := r.engine.NewInstantQuery(ctx, r.db, nil, expression, at)
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expression, err)
+	}
+	defer query.Close()
+	result := query.Exec(ctx)
+	if result.Err != nil {
+		return nil, fmt.Errorf("query %q: %w", expression, result.Err)
+	}
+	var matrix promql.Matrix
+	switch value := result.Value.(type) {
+	case promql.Scalar:
+		matrix = append(matrix, promql.Series{Floats: []promql.FPoint{{T: value.T, F: value.V}}})
+	case promql.Vector:
+		for _, s := range value {
+			matrix = append(matrix, promql.Series{Metric: s.Metric.Copy(), Floats: []promql.FPoint{{T: s.T, F: s.F}}})
+		}
+	}
+	return matrix, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/metrics"
 )
 
 // Problem is a fault at a place of a document.
@@ -61,6 +62,7 @@ type document struct {
 	faults []Problem
 	set    map[string]string // parameters from outside
 	origin map[string]string // of values, by path: the parameter that they come from
+	points []point           // of the steps, swept ones once for each value
 }
 
 type place struct{ line, column int }
@@ -81,14 +83,28 @@ func Load(name string, source []byte, set map[string]string) (*v1.Scenario, erro
 	if err := d.decode(scenario); err != nil {
 		return nil, err
 	}
+	d.markPoints(scenario)
 	scenario.Default()
 	for _, fault := range scenario.Validate() {
 		d.fault(strings.Split(fault.Path, "."), "%s", fault.Message)
 	}
+	d.checkExpressions(scenario)
 	if len(d.faults) > 0 {
 		return nil, d.problems()
 	}
 	return scenario, nil
+}
+
+// checkExpressions holds PromQL against the parser of the engine that will evaluate it.
+func (d *document) checkExpressions(s *v1.Scenario) {
+	for i, o := range s.Spec.Objectives {
+		if o.PromQL == "" {
+			continue
+		}
+		if err := metrics.CheckExpression(o.PromQL); err != nil {
+			d.fault([]string{"spec", "objectives", strconv.Itoa(i), "promql"}, "%v", err)
+		}
+	}
 }
 
 // A document is small, and so must be what it stands for once its aliases are
@@ -217,6 +233,7 @@ func (d *document) note(path []string, node ast.Node) {
 // it. What was already found faulty is left at that: an unknown parameter is
 // not also a wrong type.
 func (d *document) fault(path []string, format string, args ...any) {
+	path = d.asWritten(path)
 	parameter := d.origin[strings.Join(path, ".")]
 	known := func(p Problem) bool {
 		return p.Path != "" && (p.Path == pretty(path) || parameter != "" && p.Path == "spec.parameters."+parameter)
@@ -285,6 +302,7 @@ func (d *document) bind() {
 		}
 	}
 	used := map[string]bool{}
+	d.sweep(parameters, used)
 	d.tree = d.replace(d.tree, nil, parameters, used)
 	for name := range parameters {
 		if !used[name] {

@@ -22,6 +22,9 @@ type Estimate struct {
 const (
 	createsPerSecond  = 800
 	createBytesPerSec = 50e6
+	filledPerSecond   = 50_000 // straight into the datastore
+	filledBytesPerSec = 60e6
+	settling          = 5 * time.Second
 	requestsPerSecond = 1500
 	bytesPerSecond    = 300e6
 	bootAndTeardown   = 8 * time.Second
@@ -38,20 +41,46 @@ type stock struct {
 	size      int64 // of one object
 }
 
-func estimate(spec *v1.Spec) Estimate {
-	e := Estimate{Duration: v1.Duration(bootAndTeardown)}
-	var stocks []stock
-	var written int64
-	for _, p := range spec.Prepare {
-		if fill := p.Fill; fill != nil {
-			s := stock{fill.Resource, fill.Namespace, int64(fill.Count), objectBytes(fill.Payload)}
-			stocks = append(stocks, s)
-			written += s.count * s.size
-			e.Objects += s.count
-			e.Duration += v1.Duration(creating(s.count, s.size))
+type stocks []stock
+
+// fill brings a stock to the fill's count, and says how many objects of what
+// size that makes.
+func (s *stocks) fill(fill v1.Fill) (made, size int64) {
+	size, count := objectBytes(fill.Payload), int64(fill.Count)
+	if fill.Template != "" {
+		return count, size + int64(len(fill.Template))
+	}
+	for i := range *s {
+		if known := &(*s)[i]; known.resource == fill.Resource && known.namespace == fill.Namespace {
+			made = max(0, count-known.count)
+			known.count += made
+			return made, size
 		}
 	}
+	*s = append(*s, stock{fill.Resource, fill.Namespace, count, size})
+	return count, size
+}
+
+func estimate(spec *v1.Spec) Estimate {
+	e := Estimate{Duration: v1.Duration(bootAndTeardown)}
+	var stocks stocks
+	var written int64
+	prepare := func(preparations []v1.Preparation) {
+		for _, p := range preparations {
+			if fill := p.Fill; fill != nil {
+				made, size := stocks.fill(*fill)
+				written += made * size
+				e.Objects += made
+				e.Duration += v1.Duration(creating(made, size, fill.Through))
+			}
+			if p.Settle != nil {
+				e.Duration += v1.Duration(settling)
+			}
+		}
+	}
+	prepare(spec.Prepare)
 	for _, step := range spec.Steps {
+		prepare(step.Prepare)
 		var longest time.Duration
 		for _, phase := range step.Phases {
 			operations, took := operationsOf(phase)
@@ -74,8 +103,11 @@ func (e Estimate) times(n int64) Estimate {
 	return Estimate{e.Objects * n, e.Requests * n, e.Bytes * n, e.Disk, e.Duration * v1.Duration(n)}
 }
 
-// creating is how long it takes to create objects through the API.
-func creating(count, size int64) time.Duration {
+// creating is how long it takes to create objects.
+func creating(count, size int64, through v1.Way) time.Duration {
+	if through == v1.ThroughDatastore {
+		return max(seconds(float64(count)/filledPerSecond), seconds(float64(count*size)/filledBytesPerSec))
+	}
 	return max(seconds(float64(count)/createsPerSecond), seconds(float64(count*size)/createBytesPerSec))
 }
 
@@ -84,7 +116,7 @@ func operationsOf(phase v1.Phase) (int64, time.Duration) {
 	switch load := phase.Load; {
 	case load.Open != nil:
 		d := time.Duration(load.Open.Duration)
-		return int64(float64(load.Open.Rate) * d.Seconds()), d
+		return int64(float64(load.Open.Rate+load.Open.RateTo) / 2 * d.Seconds()), d
 	case load.Closed.IterationsPerClient > 0:
 		return int64(load.Closed.IterationsPerClient) * int64(load.Closed.Clients), 0
 	case load.Closed.Iterations > 0:
@@ -107,7 +139,7 @@ func thinking(phase v1.Phase) time.Duration {
 
 // perOperation gives the requests of one operation, the bytes that they move,
 // and the bytes that stay in the datastore.
-func perOperation(o *v1.KubeWorkload, stocks []stock) (requests, bytes, kept int64) {
+func perOperation(o *v1.KubeWorkload, stocks stocks) (requests, bytes, kept int64) {
 	switch {
 	case o.List != nil:
 		var objects, total int64

@@ -64,16 +64,13 @@ func (p *Plan) Print(w io.Writer) error {
 		fmt.Fprintf(table, "parameters\t%s\n", strings.Join(parameters, " "))
 	}
 	for _, preparation := range s.Spec.Prepare {
-		if fill := preparation.Fill; fill != nil {
-			fmt.Fprintf(table, "prepare\tfill %d %s of %s in namespace %s\n", fill.Count, fill.Resource, fill.Payload, fill.Namespace)
-		}
+		fmt.Fprintf(table, "prepare\t%s\n", preparation.InWords())
 	}
 	for i, step := range s.Spec.Steps {
-		note := ""
-		if !*step.Measured {
-			note = " (not measured)"
+		fmt.Fprintf(table, "step %d\t%s\n", i+1, stepInWords(step))
+		for _, preparation := range step.Prepare {
+			fmt.Fprintf(table, "\t  first: %s\n", preparation.InWords())
 		}
-		fmt.Fprintf(table, "step %d\t%s%s\n", i+1, step.Name, note)
 		for _, phase := range step.Phases {
 			background := ""
 			if phase.Background {
@@ -83,7 +80,7 @@ func (p *Plan) Print(w io.Writer) error {
 		}
 	}
 	for _, o := range s.Spec.Objectives {
-		fmt.Fprintf(table, "objective\t%s %s\n", o.Measure, o.BoundInWords())
+		fmt.Fprintf(table, "objective\t%s%s %s\n", o.Measure, o.PromQL, o.BoundInWords())
 	}
 	var order []string
 	for _, run := range p.Runs {
@@ -96,7 +93,21 @@ func (p *Plan) Print(w io.Writer) error {
 	return table.Flush()
 }
 
+func stepInWords(step v1.Step) string {
+	words := string(step.Name)
+	if step.Point != nil {
+		words += fmt.Sprintf(" (%s = %s)", step.Point.Parameter, step.Point.Text)
+	}
+	if !*step.Measured {
+		words += " (not measured)"
+	}
+	return words
+}
+
 func targetInWords(t v1.Target) string {
+	if t.Local == nil {
+		return "borrowed: a cluster that runs already, in namespaces of plimsoll's own"
+	}
 	members := "one etcd member"
 	if etcd := t.Local.Datastore.Etcd; etcd.Members > 1 {
 		members = fmt.Sprintf("%d etcd members", etcd.Members)

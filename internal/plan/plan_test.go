@@ -124,6 +124,8 @@ func TestFaults(t *testing.T) {
 		"response time in a closed loop": {"  steps:", "  objectives: [{measure: p99(gets.get.response), max: 1s}]\n  steps:", []string{"only whole operations of an open loop have response times"}},
 		"a bound in the wrong unit":      {"  steps:", "  objectives: [{measure: p99(gets.get.service), max: 1MiB}]\n  steps:", []string{"1MiB is in bytes, but p99(gets.get.service) is in seconds"}},
 		"an objective without a bound":   {"  steps:", "  objectives: [{measure: p99(gets.get.service)}]\n  steps:", []string{"needs a bound: max or min"}},
+		"PromQL that does not parse":     {"  steps:", "  objectives: [{promql: 'rate(puts_total', max: 1}]\n  steps:", []string{"faults.yaml:8:17: spec.objectives[0].promql:"}},
+		"measure and PromQL":             {"  steps:", "  objectives: [{promql: up, measure: success(gets), max: 1}]\n  steps:", []string{"needs exactly one of measure and promql"}},
 		"half a reference":               {"count: 10}\n", "count: '1${n}'}\n", []string{"the scenario has no parameter"}},
 		"a reference without quotes":     {"count: 10}\n", "count: ${n}}\n", []string{"faults.yaml:7:", `write "${name}" in quotes within { }`}},
 		"aliases of aliases of aliases":  {"metadata: {name: minimal}", "metadata: {name: minimal}\n" + aliasBomb(), []string{"stands for more than 100000 values"}},
@@ -150,6 +152,88 @@ func TestFaults(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("error lacks %q:\n%v", want, err)
 				}
+			}
+		})
+	}
+}
+
+// swept is a scenario whose only step is repeated as its objects grow.
+const swept = `apiVersion: plimsoll.dev/v1alpha1
+kind: Scenario
+metadata: {name: swept}
+spec:
+  target: {local: {}}
+  parameters: {largest: 8000}
+  steps:
+  - name: before
+    phases:
+    - {name: creates, load: {closed: {clients: 1, iterations: 1}}, kube: {create: {resource: secrets, namespace: other}}}
+  - name: grow
+    sweep: {parameter: objects, from: 1000, to: "${largest}"}
+    prepare:
+    - fill: {resource: configmaps, namespace: ns, count: "${objects}"}
+    - settle: {}
+    phases:
+    - name: walks
+      load: {closed: {clients: 1, iterations: 5}}
+      kube: {list: {resource: configmaps, namespace: ns, pageSize: 500}}
+  objectives:
+  - {measure: p99(walks.walk.service), max: 1s}
+`
+
+func TestASweepRepeatsItsStep(t *testing.T) {
+	s, err := Load("swept.yaml", []byte(swept), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, step := range s.Spec.Steps[1:] {
+		got = append(got, fmt.Sprintf("%s, %s=%v: %s fills to %d", step.Name, step.Point.Parameter, step.Point.Value, step.Phases[0].Name, step.Prepare[0].Fill.Count))
+	}
+	want := []string{
+		"grow@1000, objects=1000: walks@1000 fills to 1000", "grow@2000, objects=2000: walks@2000 fills to 2000",
+		"grow@4000, objects=4000: walks@4000 fills to 4000", "grow@8000, objects=8000: walks@8000 fills to 8000",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s, err = Load("swept.yaml", []byte(swept), map[string]string{"largest": "3000"}); err != nil || len(s.Spec.Steps) != 3 {
+		t.Errorf("up to 3000: %v steps, %v, want one and two points", len(s.Spec.Steps), err)
+	}
+}
+
+func TestSweepsOfQuantities(t *testing.T) {
+	source := strings.NewReplacer(`parameter: objects, from: 1000, to: "${largest}"`, "parameter: rate, values: [10/s, 20.5/s]",
+		"parameters: {largest: 8000}", "parameters: {n: 5}", "${objects}", "${n}", "{closed: {clients: 1, iterations: 5}}",
+		`{open: {rate: "${rate}", duration: 5s}}`).Replace(swept)
+	s, err := Load("swept.yaml", []byte(source), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := s.Spec.Steps[2]
+	if last.Point.Value != 20.5 || last.Phases[0].Load.Open.Rate != 20.5 || last.Phases[0].Name != "walks@20_5" {
+		t.Errorf("the last point is %+v with phase %s at %v", last.Point, last.Phases[0].Name, last.Phases[0].Load.Open.Rate)
+	}
+}
+
+func TestFaultsOfSweeps(t *testing.T) {
+	for name, test := range map[string]struct{ old, new, want string }{
+		"no values":                        {`, from: 1000, to: "${largest}"`, "", "swept.yaml:12:5: spec.steps[1].sweep: needs values, or from and to"},
+		"both":                             {"from: 1000", "values: [1], from: 1000", "has both values and a geometric series"},
+		"falling":                          {"from: 1000", "from: 9000", "must rise"},
+		"without end":                      {"from: 1000", "factor: 1.0001, from: 1000", "more than 100 values"},
+		"no parameter":                     {"parameter: objects, ", "", "the field parameter is missing"},
+		"a fault in the step, told once":   {"pageSize: 500", "pageSize: -1", "swept.yaml:19:58: spec.steps[1].phases[0].kube.list.pageSize: is -1"},
+		"a fault behind, in its own place": {"max: 1s", "max: 1MiB", "swept.yaml:21:40: spec.objectives[0].max"},
+		"another name":                     {"${objects}", "${object}", `no parameter "object"; did you mean "objects"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load("swept.yaml", []byte(strings.Replace(swept, test.old, test.new, 1)), nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("error = %v, want %q", err, test.want)
+			}
+			if n := strings.Count(err.Error(), "\n") + 1; n > 2 {
+				t.Errorf("one fault is told %d times:\n%v", n, err)
 			}
 		})
 	}

@@ -200,8 +200,8 @@ func logNormal(median, spread, quantile float64) float64 {
 
 func objective(name, measure, unit string, value float64, n int64, bound float64, text string) analysis.Objective {
 	return analysis.Objective{
-		ObjectiveInfo: store.ObjectiveInfo{Name: name, Measure: measure, Max: &bound, Text: text},
-		Value:         &value, Unit: unit, N: n, Held: value <= bound,
+		ObjectiveInfo: store.ObjectiveInfo{Name: name, Measure: measure, Max: &bound, Text: text, Unit: unit},
+		Value:         &value, N: n, Held: value <= bound,
 	}
 }
 

@@ -100,7 +100,7 @@ func missedOf(run *analysis.Run) []analysis.Objective {
 
 // missedSentence says what was measured, and on which side of which bound.
 func missedSentence(o analysis.Objective) string {
-	subject := measureWords(o.Measure)
+	subject := measureWords(o.Subject())
 	if o.Value == nil {
 		return fmt.Sprintf("There is no value for %s, so its objective counts as missed: %s.", subject, choose(o.Note != "", o.Note, "it was not measured"))
 	}

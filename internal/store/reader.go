@@ -33,6 +33,25 @@ type Run struct {
 	Damage []string
 }
 
+// OpenRun reads one run by its own directory.
+func OpenRun(dir string) (*Run, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	run, err := openRun(dir)
+	if err != nil {
+		return nil, err
+	}
+	return run, run.Unreadable
+}
+
+// IsRun says whether a directory is that of a run, rather than of results.
+func IsRun(dir string) bool { return exists(filepath.Join(dir, runFile)) }
+
 // longestRun bounds the seconds that files may name, so that a damaged one
 // cannot make a reader draw a chart of centuries.
 const longestRun = 90 * 24 * 60 * 60

@@ -17,6 +17,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,9 +190,23 @@ type RunInfo struct {
 
 // StepInfo is one step of a run.
 type StepInfo struct {
-	Name     string      `json:"name"`
-	Measured bool        `json:"measured"`
-	Phases   []PhaseInfo `json:"phases"`
+	Name     string `json:"name"`
+	Measured bool   `json:"measured"`
+	// Point is the value of the step's sweep, if it has one: the step is then one of several, whose
+	// phases are named alike, but for what follows an @.
+	Point  *Point      `json:"point,omitempty"`
+	Phases []PhaseInfo `json:"phases"`
+}
+
+// Point is one value of a sweep.
+type Point struct {
+	Parameter string  `json:"parameter"`
+	Value     float64 `json:"value"`          // the number that a quantity begins with
+	Text      string  `json:"text,omitempty"` // as it is written, such as 50/s
+}
+
+func (p Point) String() string {
+	return p.Parameter + "=" + cmp.Or(p.Text, strconv.FormatFloat(p.Value, 'f', -1, 64))
 }
 
 // PhaseInfo is one phase of a step.
@@ -205,13 +220,16 @@ type PhaseInfo struct {
 	Connections int    `json:"connections"`
 }
 
-// ObjectiveInfo is a declared bound, in base units: seconds, bytes, operations
-// per second, or a fraction.
+// ObjectiveInfo is a declared bound on a measure or on a PromQL expression, in
+// base units: seconds, bytes, operations per second, or a fraction.
 type ObjectiveInfo struct {
 	Name    string   `json:"name"`
-	Measure string   `json:"measure"`
+	Measure string   `json:"measure,omitempty"`
+	PromQL  string   `json:"promql,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
+	// Unit is that of the bounds; runs of before it was written down have none.
+	Unit string `json:"unit,omitempty"`
 	// Text is the bound as it was written, such as "≤ 1s".
 	Text string `json:"text"`
 }
@@ -277,6 +295,7 @@ const (
 	Interrupted    EventKind = "interrupted"
 	RunFailed      EventKind = "run-failed"
 	SamplingFailed EventKind = "sampling-failed"
+	Unsettled      EventKind = "unsettled"
 	RunEnded       EventKind = "run-ended"
 )
 

@@ -5,7 +5,9 @@ package target
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -31,10 +33,35 @@ const (
 	Load Identity = "load"
 )
 
+// userPrefix begins the identities of users.
+const userPrefix = "user-"
+
+// User is another ordinary user, whose requests are a flow of their own for
+// priority and fairness.
+func User(name string) Identity { return Identity(userPrefix + name) }
+
+// User is the name of the user that the identity is of; false for admin and load.
+func (id Identity) User() (name string, ok bool) {
+	return strings.CutPrefix(string(id), userPrefix)
+}
+
 // KubeAPI is the capability of a target that serves the Kubernetes API.
 type KubeAPI interface {
 	// RESTConfig gives a new client configuration for the identity, without any client-side limit.
 	RESTConfig(Identity) (*rest.Config, error)
+}
+
+// Datastore is the capability of a target whose etcd may be reached past the API server.
+type Datastore interface {
+	// Etcd gives the members' client URLs, and the certificates and trust that they ask for.
+	Etcd() (endpoints []string, config *tls.Config)
+}
+
+// Shared is the capability of a target that others use too: runs have
+// namespaces of their own there, and clear away what they made.
+type Shared interface {
+	// Clean removes what the run of this id has made, and waits until it is gone.
+	Clean(ctx context.Context, runID string) error
 }
 
 // Supervised is the capability of a target whose components are child processes of plimsoll.

@@ -4,10 +4,15 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"time"
 
 	"plimsoll.dev/plimsoll/internal/record"
 )
+
+// ErrOver is the cause that the context of a lasting operation ends with when its phase is over.
+var ErrOver = errors.New("the phase is over")
 
 // Workload is a kind of traffic against one target.
 type Workload interface {
@@ -30,6 +35,9 @@ type Client interface {
 type Op struct {
 	// Kind is of low cardinality: create, page, walk, ….
 	Kind string
+	// Lasting is an operation that goes on until its phase is over: its context ends then, with
+	// ErrOver as its cause.
+	Lasting bool
 	// Do performs the action. Actions that it consists of are timed through the timer.
 	Do func(ctx context.Context, parts Timer) Result
 }
@@ -38,6 +46,8 @@ type Op struct {
 type Timer interface {
 	// Part performs and records one part of the operation that is under way.
 	Part(ctx context.Context, kind string, do func(context.Context) Result) Result
+	// Took records a part that has just ended, and whose duration was measured otherwise.
+	Took(kind string, took time.Duration, result Result)
 }
 
 // Result is what an operation came to.

@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"plimsoll.dev/plimsoll/internal/target"
@@ -71,6 +72,7 @@ const validity = 365 * 24 * time.Hour
 // keyring holds all keys and certificates of one target, in memory and as files.
 type keyring struct {
 	dir   string
+	mu    sync.Mutex // of pairs, once users are added
 	pairs map[string]keyPair
 }
 
@@ -154,10 +156,29 @@ func (k *keyring) add(name string, template *x509.Certificate, issuer string) er
 
 func (k *keyring) certFile(name string) string { return filepath.Join(k.dir, name+".crt") }
 func (k *keyring) keyFile(name string) string  { return filepath.Join(k.dir, name+".key") }
-func (k *keyring) caPEM(name string) []byte    { return k.pairs[name].certPEM }
+func (k *keyring) caPEM(name string) []byte    { return k.pair(name).certPEM }
 
-// identity gives the key pair of a user of the API server.
+func (k *keyring) pair(name string) keyPair {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.pairs[name]
+}
+
+// identity gives the key pair of a user of the API server; that of a load user
+// is issued when first asked for.
 func (k *keyring) identity(id target.Identity) (keyPair, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if user, ok := id.User(); ok {
+		name := string(id)
+		if _, issued := k.pairs[name]; !issued {
+			c := certificate{user: "plimsoll-" + user, groups: []string{loadGroup}}
+			if err := k.add(name, leafTemplate(c), kubernetesCA); err != nil {
+				return keyPair{}, fmt.Errorf("issue a certificate for user %s: %w", user, err)
+			}
+		}
+		return k.pairs[name], nil
+	}
 	for _, c := range certificates() {
 		if c.name == string(id) && c.authority == kubernetesCA && !c.server {
 			return k.pairs[c.name], nil
@@ -169,8 +190,8 @@ func (k *keyring) identity(id target.Identity) (keyPair, error) {
 // tlsConfig is that of a client.
 func (k *keyring) tlsConfig(ca, certificate string) *tls.Config {
 	roots := x509.NewCertPool()
-	roots.AddCert(k.pairs[ca].cert)
-	pair := k.pairs[certificate]
+	roots.AddCert(k.pair(ca).cert)
+	pair := k.pair(certificate)
 	return &tls.Config{
 		RootCAs:      roots,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{pair.cert.Raw}, PrivateKey: pair.key, Leaf: pair.cert}},

@@ -5,6 +5,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -70,6 +71,7 @@ var (
 	_ target.Target     = (*Target)(nil)
 	_ target.KubeAPI    = (*Target)(nil)
 	_ target.Supervised = (*Target)(nil)
+	_ target.Datastore  = (*Target)(nil)
 )
 
 // Parts names the binaries that a target of the spec is made of.
@@ -181,6 +183,14 @@ func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
 		TLSClientConfig: rest.TLSClientConfig{CAData: t.keys.caPEM(kubernetesCA), CertData: pair.certPEM, KeyData: pair.keyPEM},
 		QPS:             -1,
 	}, nil
+}
+
+// Etcd gives the members' client URLs, with the API server's own certificate.
+func (t *Target) Etcd() (endpoints []string, config *tls.Config) {
+	for _, port := range t.ports.etcdClients {
+		endpoints = append(endpoints, loopback(port))
+	}
+	return endpoints, t.keys.tlsConfig(etcdCA, etcdClient)
 }
 
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,

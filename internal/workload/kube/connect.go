@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,20 @@ const (
 // connect opens n connections as the identity and proves each with a request,
 // so that no measured operation pays for a handshake.
 func connect(ctx context.Context, api target.KubeAPI, identity target.Identity, n int) (connections, error) {
+	return connectOver(ctx, "", api, identity, n)
+}
+
+// http1 is HTTP/1.1, in which a connection carries one request at a time; any
+// other version is HTTP/2 where the server speaks it.
+const http1 = "1.1"
+
+// connectOver connects over a version of HTTP.
+func connectOver(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int) (connections, error) {
 	config, err := api.RESTConfig(identity)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := newConnections(config, n)
+	opened, err := newConnections(config, version, n)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
 	}
@@ -50,7 +60,7 @@ func connect(ctx context.Context, api target.KubeAPI, identity target.Identity, 
 type connections []*connection
 
 // newConnections gives connections that open with their first request.
-func newConnections(config *rest.Config, n int) (connections, error) {
+func newConnections(config *rest.Config, version string, n int) (connections, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("read client certificates: %w", err)
@@ -66,9 +76,17 @@ func newConnections(config *rest.Config, n int) (connections, error) {
 		// Compression is asked for by nobody: it would measure gzip.
 		DisableCompression: true,
 	}
+	if version == http1 {
+		transport.ForceAttemptHTTP2 = false
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetHTTP1(true)
+	}
 	all := make(connections, n)
 	for i := range all {
 		all[i] = &connection{base: *base, line: newLine(transport, base)}
+		if version == http1 {
+			all[i].line.turn = make(chan struct{}, 1)
+		}
 		// The wrappers add credentials to a request, and nothing else.
 		if all[i].signed, err = rest.HTTPWrappersForConfig(config, all[i].line); err != nil {
 			return nil, fmt.Errorf("read credentials: %w", err)
@@ -108,20 +126,37 @@ func (c *connection) prove(ctx context.Context) error {
 	return err
 }
 
-// send sends one request, once, and follows no redirect; path may carry a query.
+// jsonType is the media type of most bodies.
+const jsonType = "application/json"
+
+// request is what is sent to the API server.
+type request struct {
+	method, path        string // the path may carry a query
+	accept, contentType string // media types; empty for JSON
+	body                io.Reader
+	length              int64
+}
+
+// send sends one request with JSON both ways.
 func (c *connection) send(ctx context.Context, method, path string, body io.Reader, length int64) (*http.Response, error) {
+	return c.exchange(ctx, request{method: method, path: path, body: body, length: length})
+}
+
+// exchange sends one request, once, and follows no redirect.
+func (c *connection) exchange(ctx context.Context, r request) (*http.Response, error) {
 	address := c.base
-	path, address.RawQuery, _ = strings.Cut(path, "?")
+	var path string
+	path, address.RawQuery, _ = strings.Cut(r.path, "?")
 	address.Path = strings.TrimSuffix(c.base.Path, "/") + path
 	request := &http.Request{
-		Method: method, URL: &address, Host: address.Host,
+		Method: r.method, URL: &address, Host: address.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Accept": {"application/json"}, "User-Agent": {"plimsoll"}},
-		ContentLength: length,
+		Header:        http.Header{"Accept": {cmp.Or(r.accept, jsonType)}, "User-Agent": {"plimsoll"}},
+		ContentLength: r.length,
 	}
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-		request.Body = io.NopCloser(body)
+	if r.body != nil {
+		request.Header.Set("Content-Type", cmp.Or(r.contentType, jsonType))
+		request.Body = io.NopCloser(r.body)
 	}
 	return c.signed.RoundTrip(request.WithContext(ctx))
 }
@@ -138,6 +173,7 @@ func (c *connection) send(ctx context.Context, method, path string, body io.Read
 type line struct {
 	dial    func(context.Context) (*http.ClientConn, error)
 	dialing chan struct{} // holds a token while somebody dials
+	turn    chan struct{} // of HTTP/1.1: holds a token while a request is under way
 	current atomic.Pointer[http.ClientConn]
 }
 
@@ -154,8 +190,64 @@ func newLine(transport *http.Transport, base *url.URL) *line {
 	}
 }
 
-// RoundTrip sends the request over the line, in its turn.
+// RoundTrip sends the request over the line, in its turn. The turns of HTTP/1.1
+// are ours, since those of net/http fail with the connection: one request that
+// is cut short would take along all that wait behind it.
 func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
+	if l.turn == nil {
+		return l.roundTrip(request)
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	}
+	response, err := l.roundTrip(request)
+	if err != nil {
+		l.hangUp()
+		<-l.turn
+		return nil, err
+	}
+	response.Body = &turn{ReadCloser: response.Body, line: l}
+	return response, nil
+}
+
+// turn is the body of an answer on a line of HTTP/1.1, which is free once it is closed.
+type turn struct {
+	io.ReadCloser
+	line          *line
+	whole, closed bool
+}
+
+func (t *turn) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.whole = t.whole || err == io.EOF
+	return n, err
+}
+
+// Close passes the line on. If the body was not read to its end, the line is
+// lost with it.
+func (t *turn) Close() error {
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	err := t.ReadCloser.Close()
+	if !t.whole {
+		t.line.hangUp()
+	}
+	<-t.line.turn
+	return err
+}
+
+// hangUp closes a connection that carries nothing else; the next request dials.
+func (l *line) hangUp() {
+	if conn := l.current.Load(); conn != nil {
+		_ = conn.Close()
+	}
+}
+
+func (l *line) roundTrip(request *http.Request) (*http.Response, error) {
 	conn := l.current.Load()
 	if conn == nil || conn.Err() != nil {
 		var err error

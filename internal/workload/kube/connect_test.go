@@ -22,8 +22,8 @@ import (
 
 // get sends one request and gives what it came to.
 func get(ctx context.Context, c *connection) workload.Result {
-	client := client{c, requestTimeout}
-	return client.do(ctx, http.MethodGet, "/api/v1/configmaps", nil, 0, discard)
+	client := client{c, requestTimeout, new(Writes)}
+	return client.do(ctx, request{method: http.MethodGet, path: "/api/v1/configmaps"}, discard)
 }
 
 func TestConnectionsAreThatManyAndNoMore(t *testing.T) {

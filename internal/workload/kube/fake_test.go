@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -40,7 +41,7 @@ func (f fakeAPI) client(t *testing.T) client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client{connections[0], requestTimeout}
+	return client{connections[0], requestTimeout, new(Writes)}
 }
 
 func answer(code int, body string, headers ...string) *http.Response {
@@ -72,8 +73,12 @@ func (p *parts) Part(ctx context.Context, kind string, do func(context.Context) 
 	return result
 }
 
-// object is what a request's body says.
-type object struct {
+func (p *parts) Took(kind string, _ time.Duration, result workload.Result) {
+	*p = append(*p, part{kind, result})
+}
+
+// body is what a request's body says.
+type body struct {
 	Kind     string
 	Metadata struct {
 		Name   string
@@ -83,18 +88,18 @@ type object struct {
 }
 
 // readObject reads a request's body, which must be one object of the length announced.
-func readObject(t *testing.T, r *http.Request) (o object) {
+func readObject(t *testing.T, r *http.Request) (o body) {
 	t.Helper()
-	body, err := io.ReadAll(r.Body)
+	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		t.Error(err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&o); err != nil || decoder.More() {
-		t.Errorf("body %q: %v", body, err)
+		t.Errorf("body %q: %v", text, err)
 	}
-	if int64(len(body)) != r.ContentLength {
-		t.Errorf("Content-Length %d of a body of %d bytes", r.ContentLength, len(body))
+	if int64(len(text)) != r.ContentLength {
+		t.Errorf("Content-Length %d of a body of %d bytes", r.ContentLength, len(text))
 	}
 	return o
 }

@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/record"
-	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
@@ -21,44 +17,11 @@ import (
 func filledName(i int) string { return fmt.Sprintf("plimsoll-%06d", i) }
 
 const (
-	// fillConnections is over how many connections the clients of a fill work, at most.
-	fillConnections = 4
 	// createTimeout bounds one creation, which is not measured but must end.
 	createTimeout = time.Minute
 	// retryAfter is the Retry-After of an API server that is too busy.
 	retryAfter = time.Second
 )
-
-// Fill makes objects through the API server as admin, and counts them in made
-// as it goes.
-func Fill(ctx context.Context, api target.KubeAPI, fill v1.Fill, runID string, made *atomic.Int64) (err error) {
-	connections, err := connect(ctx, api, target.Admin, min(fill.Clients, fillConnections))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, connections.close()) }()
-	if err := ensureNamespace(ctx, connections[0], fill.Namespace, runID); err != nil {
-		return err
-	}
-	template := newTemplate(fill.Resource, fill.Namespace, fill.Payload, runID)
-	var claimed atomic.Int64
-	clients, ctx := errgroup.WithContext(ctx)
-	for i := range fill.Clients {
-		clients.Go(func() error {
-			for {
-				n := int(claimed.Add(1)) - 1
-				if n >= fill.Count {
-					return nil
-				}
-				if err := template.create(ctx, connections[i%len(connections)], filledName(n)); err != nil {
-					return fmt.Errorf("fill %s in namespace %s: create %s: %w", fill.Resource, fill.Namespace, filledName(n), err)
-				}
-				made.Add(1)
-			}
-		})
-	}
-	return clients.Wait()
-}
 
 // ensureNamespace makes a namespace unless it is there.
 func ensureNamespace(ctx context.Context, c *connection, name v1.Name, runID string) error {

@@ -10,6 +10,7 @@ import (
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
+	"plimsoll.dev/plimsoll/internal/fill"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target/local"
 	"plimsoll.dev/plimsoll/internal/workload"
@@ -45,8 +46,8 @@ func checkOperations(t *testing.T, tg *local.Target, resource v1.Resource) {
 	namespace := v1.Name("filled-" + string(resource))
 	var made atomic.Int64
 	started := time.Now()
-	fill := v1.Fill{Objects: v1.Objects{Resource: resource, Namespace: namespace, Payload: payload}, Count: objects, Clients: 10}
-	if err := Fill(t.Context(), tg, fill, runID, &made); err != nil {
+	many := v1.Fill{Objects: v1.Objects{Resource: resource, Namespace: namespace, Payload: payload}, Count: objects, Clients: 10}
+	if err := fill.Run(t.Context(), fill.Options{API: tg, Fill: many, RunID: runID, Made: &made}); err != nil {
 		t.Fatal(err)
 	}
 	if made.Load() != objects {

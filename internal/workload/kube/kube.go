@@ -13,12 +13,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
@@ -35,70 +37,185 @@ type Options struct {
 	Connections int    // shared by the clients in turn
 	Timeout     time.Duration
 	Operation   v1.KubeWorkload
+	HTTP        string  // version; "" is 2
+	User        string  // makes the requests; "" is the load user
+	Seed        uint64  // of the run
+	Writes      *Writes // of all phases of the run; nil if none of them watches
 }
 
 // New gives the workload of a phase.
 func New(o Options) workload.Workload {
-	return &kube{Options: o}
+	if o.Writes == nil {
+		o.Writes = new(Writes)
+	}
+	k := &kube{Options: o}
+	for _, mixed := range o.Operation.Mix {
+		part := o
+		part.Operation = mixed.KubeWorkload
+		k.mixed = append(k.mixed, &kube{Options: part})
+	}
+	return k
 }
 
 type kube struct {
 	Options
 	connections connections
-	next        atomic.Int64 // object to delete next
+	template    *object.Template // of what is made, if anything is
+	version     string           // of the collection when the phase began, where lists ask for it
+	next        atomic.Int64     // object to delete next
+	mixed       []*kube          // on the same connections
 }
 
-// Prepare makes the namespace and opens the connections.
-func (k *kube) Prepare(ctx context.Context) (err error) {
-	if namespace := k.namespace(); namespace != "" {
-		admin, err := connect(ctx, k.API, target.Admin, 1)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(ensureNamespace(ctx, admin[0], namespace, k.RunID), admin.close())
-		if err != nil {
-			return err
-		}
+// Prepare makes the namespaces and opens the connections.
+func (k *kube) Prepare(ctx context.Context) error {
+	namespaces, err := k.namespaces()
+	if err != nil {
+		return fmt.Errorf("phase %s: %w", k.Phase, err)
 	}
-	k.connections, err = connect(ctx, k.API, target.Load, k.Connections)
-	return err
+	if err := k.ensure(ctx, namespaces); err != nil {
+		return err
+	}
+	identity := target.Load
+	if k.User != "" {
+		identity = target.User(k.User)
+	}
+	if k.connections, err = connectOver(ctx, k.HTTP, k.API, identity, k.Connections); err != nil {
+		return err
+	}
+	if err := k.readVersions(ctx); err != nil {
+		return errors.Join(fmt.Errorf("phase %s: %w", k.Phase, err), k.connections.close())
+	}
+	if k.Operation.Watch != nil {
+		k.Writes.watch()
+	}
+	return nil
 }
 
 // Close closes the connections.
-func (k *kube) Close() error { return k.connections.close() }
+func (k *kube) Close() error {
+	if k.Operation.Watch != nil {
+		k.Writes.unwatch()
+	}
+	return k.connections.close()
+}
 
-func (k *kube) namespace() v1.Name {
+// ensure makes namespaces unless they are there.
+func (k *kube) ensure(ctx context.Context, namespaces []string) (err error) {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	admin, err := connect(ctx, k.API, target.Admin, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, admin.close()) }()
+	for _, namespace := range namespaces {
+		if err := ensureNamespace(ctx, admin[0], v1.Name(namespace), k.RunID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespaces are those that must be there; a list of nothing is a fine list.
+// What makes objects gets its template.
+func (k *kube) namespaces() ([]string, error) {
+	of := func(s v1.KubeSelection) []string {
+		if s.Namespace == "" {
+			return nil
+		}
+		return []string{string(s.Namespace)}
+	}
 	o := k.Operation
 	switch {
 	case o.Create != nil:
-		return o.Create.Namespace
-	case o.Get != nil:
-		return o.Get.Namespace
-	case o.Delete != nil:
-		return o.Delete.Namespace
+		return k.templateOf(*o.Create)
 	case o.Churn != nil:
-		return o.Churn.Namespace
+		return k.templateOf(o.Churn.Objects)
+	case o.Ring != nil:
+		return k.templateOf(o.Ring.Objects)
+	case o.Get != nil:
+		return of(*o.Get), nil
+	case o.Update != nil:
+		return of(o.Update.KubeSelection), nil
+	case o.Patch != nil:
+		return of(o.Patch.KubeSelection), nil
+	case o.Delete != nil:
+		return of(*o.Delete), nil
 	}
-	return "" // a list of nothing is a fine list
+	var all []string
+	for _, part := range k.mixed {
+		namespaces, err := part.namespaces()
+		if err != nil {
+			return nil, err
+		}
+		for _, namespace := range namespaces {
+			if !slices.Contains(all, namespace) {
+				all = append(all, namespace)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (k *kube) templateOf(o v1.Objects) (namespaces []string, err error) {
+	if k.template, err = object.New(o, k.RunID, k.Seed); err != nil {
+		return nil, err
+	}
+	return k.template.Namespaces(), nil
+}
+
+// readVersions reads the versions of the collections that lists ask for.
+func (k *kube) readVersions(ctx context.Context) (err error) {
+	for _, part := range k.mixed {
+		part.connections = k.connections
+		if err := part.readVersions(ctx); err != nil {
+			return err
+		}
+	}
+	if list := k.Operation.List; list != nil && (list.Read == readExact || list.Read == readNotOlder) {
+		c := k.client(0)
+		k.version, err = c.versionOf(ctx, collection(list.Resource, list.Namespace))
+	}
+	return err
+}
+
+func (k *kube) client(index int) client {
+	return client{k.connections[index%len(k.connections)], k.Timeout, k.Writes}
 }
 
 // Dial gives a client on its share of the connections.
 func (k *kube) Dial(_ context.Context, index int, random *rand.Rand) (workload.Client, error) {
-	c := client{k.connections[index%len(k.connections)], k.Timeout}
-	prefix := fmt.Sprintf("%s-%d-", k.Phase, index)
+	return k.dial(strconv.Itoa(index), index, random)
+}
+
+// dial gives a client whose name, unique in the phase, begins what it makes.
+func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client, error) {
+	c := k.client(index)
+	mark := legalName(k.Phase) + "-" + name + "-"
+	making := creator{c, k.template, mark, 0}
 	o := k.Operation
 	switch {
 	case o.Create != nil:
-		return &creator{c, newTemplate(o.Create.Resource, o.Create.Namespace, o.Create.Payload, k.RunID), prefix, 0}, nil
+		return &making, nil
 	case o.Get != nil:
 		return &getter{c, collection(o.Get.Resource, o.Get.Namespace), o.Get.Count, random}, nil
 	case o.List != nil:
-		return &lister{c, collection(o.List.Resource, o.List.Namespace), o.List.PageSize, make([]byte, bufferSize)}, nil
+		return newLister(c, *o.List, k.version), nil
+	case o.Update != nil:
+		return newUpdater(c, *o.Update, k.RunID, mark, random), nil
+	case o.Patch != nil:
+		return newPatcher(c, *o.Patch, k.RunID, mark, random), nil
 	case o.Delete != nil:
 		return &deleter{c, collection(o.Delete.Resource, o.Delete.Namespace), o.Delete.Count, &k.next}, nil
 	case o.Churn != nil:
-		template := newTemplate(o.Churn.Resource, o.Churn.Namespace, o.Churn.Payload, k.RunID)
-		return &churner{creator{c, template, prefix, 0}, time.Duration(o.Churn.Wait)}, nil
+		return &churner{making, time.Duration(o.Churn.Wait)}, nil
+	case o.Ring != nil:
+		return &ring{creator: making, keep: o.Ring.Keep}, nil
+	case o.Watch != nil:
+		return newWatcher(c, *o.Watch), nil
+	case len(o.Mix) > 0:
+		return k.dialMix(name, index, random)
 	}
 	return nil, fmt.Errorf("phase %s: no operation", k.Phase)
 }
@@ -107,13 +224,19 @@ func (k *kube) Dial(_ context.Context, index int, random *rand.Rand) (workload.C
 type client struct {
 	connection *connection
 	timeout    time.Duration
+	writes     *Writes
 }
 
 // do sends one request and hands an answer's body, if it is a good one, to read.
-func (c *client) do(ctx context.Context, method, path string, body io.Reader, length int64, read func(io.Reader) (int64, error)) workload.Result {
+func (c *client) do(ctx context.Context, r request, read func(io.Reader) (int64, error)) workload.Result {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	response, err := c.connection.send(ctx, method, path, body, length)
+	return c.ask(ctx, r, read)
+}
+
+// ask does the same without a time limit of its own.
+func (c *client) ask(ctx context.Context, r request, read func(io.Reader) (int64, error)) workload.Result {
+	response, err := c.connection.exchange(ctx, r)
 	if err != nil {
 		return failure(err)
 	}
@@ -128,39 +251,59 @@ func (c *client) do(ctx context.Context, method, path string, body io.Reader, le
 		}
 		result.Bytes = n
 	}
-	result.Bytes += length
+	result.Bytes += r.length
 	return result
 }
+
+// legalName makes of a phase's name one that objects may have: @ and what is
+// behind it tell the repetitions of a swept step apart.
+func legalName(phase string) string { return strings.NewReplacer("@", "--", "_", "-").Replace(phase) }
 
 // discard reads a body to its end and counts it.
 func discard(body io.Reader) (int64, error) { return io.Copy(io.Discard, body) }
 
 type creator struct {
 	client
-	template template
+	template *object.Template
 	prefix   string // of the names
 	made     int
 }
 
 func (c *creator) Next() (workload.Op, bool) {
-	name := c.nextName()
+	o := c.next()
 	return workload.Op{Kind: "create", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
-		return c.create(ctx, name)
+		return c.create(ctx, o)
 	}}, true
 }
 
-func (c *creator) nextName() string {
+// creation is an object to make.
+type creation struct {
+	collection, name string
+	body             []byte
+	err              error
+}
+
+func (o creation) path() string { return o.collection + "/" + o.name }
+
+// next renders the next object, so that no measured time goes into that.
+func (c *creator) next() creation {
 	c.made++
-	return c.prefix + strconv.Itoa(c.made)
+	name, namespace := c.prefix+strconv.Itoa(c.made), c.template.Namespace(c.made-1)
+	body, err := c.template.JSON(c.made-1, name, namespace)
+	return creation{c.template.Collection(namespace), name, body, err}
 }
 
-func (c *creator) create(ctx context.Context, name string) workload.Result {
-	body, length := c.template.render(name)
-	return c.do(ctx, http.MethodPost, c.template.path, body, length, discard)
+func (c *creator) create(ctx context.Context, o creation) workload.Result {
+	if o.err != nil {
+		return workload.Result{Outcome: record.Failed, Reason: "template"}
+	}
+	return c.write(ctx, request{
+		method: http.MethodPost, path: o.collection, body: bytes.NewReader(o.body), length: int64(len(o.body)),
+	}, o.path())
 }
 
-func (c *creator) delete(ctx context.Context, name string) workload.Result {
-	return c.do(ctx, http.MethodDelete, c.template.path+"/"+name, nil, 0, discard)
+func (c *client) delete(ctx context.Context, path string) workload.Result {
+	return c.write(ctx, request{method: http.MethodDelete, path: path}, path)
 }
 
 type getter struct {
@@ -173,7 +316,7 @@ type getter struct {
 func (c *getter) Next() (workload.Op, bool) {
 	path := c.path + "/" + filledName(c.random.IntN(c.count))
 	return workload.Op{Kind: "get", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
-		return c.do(ctx, http.MethodGet, path, nil, 0, discard)
+		return c.do(ctx, request{method: http.MethodGet, path: path}, discard)
 	}}, true
 }
 
@@ -187,7 +330,7 @@ type deleter struct {
 func (c *deleter) Next() (workload.Op, bool) {
 	i := int(c.next.Add(1)) - 1
 	return workload.Op{Kind: "delete", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
-		return c.do(ctx, http.MethodDelete, c.path+"/"+filledName(i), nil, 0, discard)
+		return c.delete(ctx, c.path+"/"+filledName(i))
 	}}, i < c.count
 }
 
@@ -197,9 +340,9 @@ type churner struct {
 }
 
 func (c *churner) Next() (workload.Op, bool) {
-	name := c.nextName()
+	o := c.next()
 	return workload.Op{Kind: "cycle", Do: func(ctx context.Context, parts workload.Timer) workload.Result {
-		return c.cycle(ctx, parts, name)
+		return c.cycle(ctx, parts, o)
 	}}, true
 }
 
@@ -210,10 +353,10 @@ const cleanupTime = 2 * time.Second
 // meanwhile, the wait ends and the rest is still done, since what was made must
 // go. Nothing is tried twice, so a failed delete leaves its object, and a create
 // that got no answer may leave one: they bear the run's label.
-func (c *churner) cycle(ctx context.Context, parts workload.Timer, name string) workload.Result {
+func (c *churner) cycle(ctx context.Context, parts workload.Timer, o creation) workload.Result {
 	work, cancel := outlive(ctx, cleanupTime)
 	defer cancel()
-	created := parts.Part(work, "create", func(ctx context.Context) workload.Result { return c.create(ctx, name) })
+	created := parts.Part(work, "create", func(ctx context.Context) workload.Result { return c.create(ctx, o) })
 	if created.Outcome != record.OK {
 		return created
 	}
@@ -225,7 +368,7 @@ func (c *churner) cycle(ctx context.Context, parts workload.Timer, name string) 
 			cut = ctx.Err()
 		}
 	}
-	whole := parts.Part(work, "delete", func(ctx context.Context) workload.Result { return c.delete(ctx, name) })
+	whole := parts.Part(work, "delete", func(ctx context.Context) workload.Result { return c.delete(ctx, o.path()) })
 	bytes := created.Bytes + whole.Bytes
 	if cut != nil {
 		whole = failure(cut)
@@ -252,10 +395,15 @@ func outlive(ctx context.Context, while time.Duration) (context.Context, context
 
 // collection is the path of a resource's collection; of all namespaces, if namespace is empty.
 func collection(resource v1.Resource, namespace v1.Name) string {
-	if namespace == "" {
-		return "/api/v1/" + string(resource)
+	info, _ := resource.Info()
+	root := "/api/v1"
+	if strings.Contains(info.APIVersion, "/") {
+		root = "/apis/" + info.APIVersion
 	}
-	return "/api/v1/namespaces/" + string(namespace) + "/" + string(resource)
+	if namespace != "" {
+		root += "/namespaces/" + string(namespace)
+	}
+	return root + "/" + string(resource)
 }
 
 // template is the JSON of objects that differ by name only.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
@@ -56,7 +57,8 @@ func (p *pager) api(r *http.Request) (*http.Response, error) {
 
 func (p *pager) walk(ctx context.Context, t *testing.T, pageSize int) (workload.Result, parts) {
 	t.Helper()
-	c := &lister{fakeAPI(p.api).client(t), "/api/v1/configmaps", pageSize, make([]byte, 64)}
+	c := newLister(fakeAPI(p.api).client(t), v1.KubeList{Resource: v1.ConfigMaps, PageSize: pageSize}, "")
+	c.buffer = make([]byte, 64)
 	op, ok := c.Next()
 	if !ok || op.Kind != "walk" {
 		t.Fatalf("next operation is %q, %t; want a walk", op.Kind, ok)

@@ -19,6 +19,7 @@ import (
 func failure(err error) workload.Result {
 	var certificate *tls.CertificateVerificationError
 	var timeout interface{ Timeout() bool } // a deadline of ours, or one of the dialler, the handshake or the kernel
+	var inEvent *eventError
 	outcome, reason := record.Failed, "transport"
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -35,6 +36,12 @@ func failure(err error) workload.Result {
 		reason = "certificate"
 	case errors.Is(err, errList):
 		reason = "not-a-list"
+	case errors.As(err, &inEvent):
+		reason = inEvent.Error()
+	case errors.Is(err, errEvents):
+		reason = "not-events"
+	case errors.Is(err, errWatchEnded):
+		reason = "watch-ended"
 	default:
 		reason = http2Reason(err)
 	}

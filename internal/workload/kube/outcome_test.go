@@ -151,8 +151,8 @@ func TestFailuresOnTheWire(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, api := serveRaw(t, func(c *rawConn, stream uint32, _ int) { row.misbehave(c, stream) })
-			client := client{api.open(t, 1)[0], 200 * time.Millisecond}
-			result := client.do(t.Context(), http.MethodGet, "/", nil, 0, func(body io.Reader) (int64, error) {
+			client := client{api.open(t, 1)[0], 200 * time.Millisecond, nil}
+			result := client.do(t.Context(), request{method: http.MethodGet, path: "/"}, func(body io.Reader) (int64, error) {
 				return new(scanner).read(body, make([]byte, 100))
 			})
 			if result.Outcome != row.outcome || result.Reason != row.reason || result.Bytes != int64(row.bytes) {

@@ -12,12 +12,6 @@ import (
 	"testing/iotest"
 )
 
-// list is what a scan finds.
-type list struct {
-	items          int64
-	token, version string
-}
-
 func scanned(s *scanner) list { return list{s.items, s.token, s.version} }
 
 func TestScan(t *testing.T) {

@@ -173,3 +173,13 @@ func (s *rawServer) serve(tcp *net.TCPConn) {
 		}
 	}
 }
+
+// plainServer is a server over TLS that speaks all versions of HTTP.
+func plainServer(t *testing.T, handler http.HandlerFunc) configAPI {
+	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return trusting(s)
+}

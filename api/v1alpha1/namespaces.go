@@ -1,0 +1,78 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Clone gives a copy that shares nothing with the spec.
+func (s *Spec) Clone() (*Spec, error) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("copy the scenario: %w", err)
+	}
+	copied := &Spec{}
+	if err := json.Unmarshal(data, copied); err != nil {
+		return nil, fmt.Errorf("copy the scenario: %w", err)
+	}
+	return copied, nil
+}
+
+// SuffixNamespaces puts a suffix behind the name of every namespace that the
+// spec names, so that a run on somebody's cluster has namespaces of its own.
+func (s *Spec) SuffixNamespaces(suffix string) error {
+	for _, name := range s.namespaces() {
+		if *name == "" {
+			continue
+		}
+		if *name += Name(suffix); len(*name) > 57 { // a spread adds up to six characters
+			return fmt.Errorf("namespace %s is too long: on a borrowed cluster, %s is added to its name", *name, suffix)
+		}
+	}
+	return nil
+}
+
+func (s *Spec) namespaces() []*Name {
+	var all []*Name
+	for _, p := range s.preparations() {
+		if p.Fill != nil {
+			all = append(all, &p.Fill.Namespace)
+		}
+	}
+	for _, step := range s.Steps {
+		for _, phase := range step.Phases {
+			if phase.Kube != nil {
+				all = append(all, phase.Kube.namespaces()...)
+			}
+		}
+	}
+	return all
+}
+
+func (k *KubeWorkload) namespaces() []*Name {
+	switch {
+	case k.Create != nil:
+		return []*Name{&k.Create.Namespace}
+	case k.Get != nil:
+		return []*Name{&k.Get.Namespace}
+	case k.Update != nil:
+		return []*Name{&k.Update.Namespace}
+	case k.Patch != nil:
+		return []*Name{&k.Patch.Namespace}
+	case k.Delete != nil:
+		return []*Name{&k.Delete.Namespace}
+	case k.List != nil:
+		return []*Name{&k.List.Namespace}
+	case k.Watch != nil:
+		return []*Name{&k.Watch.Namespace}
+	case k.Churn != nil:
+		return []*Name{&k.Churn.Namespace}
+	case k.Ring != nil:
+		return []*Name{&k.Ring.Namespace}
+	}
+	var all []*Name
+	for i := range k.Mix {
+		all = append(all, k.Mix[i].KubeWorkload.namespaces()...)
+	}
+	return all
+}

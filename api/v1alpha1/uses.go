@@ -1,0 +1,98 @@
+package v1alpha1
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Use is a verb on a resource that a scenario makes requests with.
+type Use struct {
+	Verb string
+	Info ResourceInfo
+}
+
+// Uses lists what the spec does to which resources, each once.
+func (s *Spec) Uses() []Use {
+	var all []Use
+	add := func(resource Resource, verbs ...string) {
+		info, ok := resource.Info()
+		for _, verb := range verbs {
+			if use := (Use{verb, info}); ok && !slices.Contains(all, use) {
+				all = append(all, use)
+			}
+		}
+	}
+	for _, p := range s.preparations() {
+		if p.Fill != nil {
+			add(p.Fill.resource(), "create")
+		}
+	}
+	for _, step := range s.Steps {
+		for _, phase := range step.Phases {
+			if phase.Kube != nil {
+				phase.Kube.uses(add)
+			}
+		}
+	}
+	return all
+}
+
+func (k *KubeWorkload) uses(add func(Resource, ...string)) {
+	switch {
+	case k.Create != nil:
+		add(k.Create.resource(), "create")
+	case k.Get != nil:
+		add(k.Get.Resource, "get")
+	case k.Update != nil:
+		add(k.Update.Resource, "update")
+	case k.Patch != nil:
+		add(k.Patch.Resource, "patch")
+	case k.Delete != nil:
+		add(k.Delete.Resource, "delete")
+	case k.List != nil:
+		add(k.List.Resource, "list")
+	case k.Watch != nil:
+		add(k.Watch.Resource, "watch")
+	case k.Churn != nil:
+		add(k.Churn.resource(), "create", "delete")
+	case k.Ring != nil:
+		add(k.Ring.resource(), "create", "delete")
+	}
+	for i := range k.Mix {
+		k.Mix[i].KubeWorkload.uses(add)
+	}
+}
+
+// resource is that of the objects, also of those of a template, as far as its
+// text tells.
+func (o Objects) resource() Resource {
+	if o.Template == "" {
+		return o.Resource
+	}
+	if found := regexp.MustCompile(`(?m)^kind:\s*(\w+)`).FindStringSubmatch(o.Template); found != nil {
+		for _, info := range Resources() {
+			if info.Kind == found[1] {
+				return info.Resource
+			}
+		}
+	}
+	return ""
+}
+
+// FillThroughAPI makes every fill go through the API server.
+func (s *Spec) FillThroughAPI() {
+	for _, p := range s.preparations() {
+		if p.Fill != nil {
+			p.Fill.Through = ThroughAPI
+		}
+	}
+}
+
+// preparations are those of the spec and of all its steps.
+func (s *Spec) preparations() []Preparation {
+	all := slices.Clone(s.Prepare)
+	for _, step := range s.Steps {
+		all = append(all, step.Prepare...)
+	}
+	return all
+}
