@@ -66,7 +66,8 @@ type run struct {
 	api      target.KubeAPI
 	id       string // labels what is made
 	cancel   context.CancelCauseFunc
-	writes   kube.Writes // of all phases, for their watches
+	filled   map[v1.Objects]int // how many there are of the objects that were filled
+	writes   kube.Writes        // of all phases, for their watches
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -79,7 +80,7 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	defer cancel(nil)
 	r := &run{
 		Engine: e, plan: p, planned: planned, spec: &p.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
-		id: runID(clock.Start(), planned.Index), cancel: cancel,
+		id: runID(clock.Start(), planned.Index), cancel: cancel, filled: map[v1.Objects]int{},
 	}
 	defer func() { err = r.end(err) }()
 	if r.metrics, err = metrics.Create(writer.MetricsDir()); err != nil {

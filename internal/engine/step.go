@@ -48,15 +48,17 @@ func (r *run) fill(ctx context.Context, step string, spec v1.Fill) error {
 		return r.progress(step, PhaseProgress{Name: what, Done: made.Load(), Total: int64(spec.Count)}, started)
 	})
 	datastore, _ := r.target.(target.Datastore)
+	from := r.filled[spec.Objects]
 	err := fill.Run(ctx, fill.Options{
-		API: r.api, Datastore: datastore, Fill: spec, RunID: r.id, Seed: r.planned.Seed, Made: &made,
+		API: r.api, Datastore: datastore, Fill: spec, RunID: r.id, Seed: r.planned.Seed, From: from, Made: &made,
 	})
 	shown()
 	if err != nil {
 		return err
 	}
+	r.filled[spec.Objects] = max(from, spec.Count)
 	took := (r.clock.Now() - started).Seconds()
-	r.Watcher.Say("filled %d %s in %.1f s (%.0f/s)", spec.Count, spec.InWords(), took, float64(spec.Count)/took)
+	r.Watcher.Say("filled %d %s in %.1f s (%.0f/s)", spec.Count-from, spec.InWords(), took, float64(spec.Count-from)/took)
 	return nil
 }
 

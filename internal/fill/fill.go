@@ -65,6 +65,22 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
+// Namespaces makes the namespaces that are not there, as admin.
+func Namespaces(ctx context.Context, api target.KubeAPI, names []string, runID string) error {
+	c, err := newClient(api)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	f := &filler{Options: Options{RunID: runID}, client: c}
+	for _, name := range names {
+		if err := f.ensureNamespace(ctx, name); err != nil {
+			return orCause(ctx, fmt.Errorf("make namespace %s: %w", name, err))
+		}
+	}
+	return nil
+}
+
 // orCause replaces what a cancelled context led to by the reason of the cancellation.
 func orCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

@@ -97,8 +97,11 @@ func (t *Template) Info() v1.ResourceInfo { return t.info }
 // Uniform says that objects differ by nothing but their names and namespaces.
 func (t *Template) Uniform() bool { return t.uniform }
 
+// Name is the name of object i of every template: plimsoll-000042.
+func Name(i int) string { return fmt.Sprintf("plimsoll-%06d", i) }
+
 // Name is the name that a fill gives to object i.
-func (t *Template) Name(i int) string { return fmt.Sprintf("plimsoll-%06d", i) }
+func (t *Template) Name(i int) string { return Name(i) }
 
 // Namespace is the namespace that a fill makes object i in; empty for objects
 // that are in none.

@@ -99,11 +99,11 @@ func explain(err error) error {
 }
 
 // RESTConfig implements target.KubeAPI: admin and load are the kubeconfig's
-// own user, any other identity is impersonated by it.
+// own user; any other user is impersonated by it, and needs rights there.
 func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
 	config := rest.CopyConfig(t.config)
-	if id != target.Admin && id != target.Load {
-		config.Impersonate = rest.ImpersonationConfig{UserName: string(id), Groups: []string{"plimsoll:load"}}
+	if user, ok := id.User(); ok {
+		config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	}
 	return config, nil
 }

@@ -6,8 +6,6 @@ package kube
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,14 +18,12 @@ import (
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/fill"
 	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
-
-// RunLabel is the label, with the run's id as value, of everything that is made.
-const RunLabel = "plimsoll.dev/run"
 
 // Options say which operations are performed, and as whom.
 type Options struct {
@@ -72,7 +68,7 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("phase %s: %w", k.Phase, err)
 	}
-	if err := k.ensure(ctx, namespaces); err != nil {
+	if err := fill.Namespaces(ctx, k.API, namespaces, k.RunID); err != nil {
 		return err
 	}
 	identity := target.Load
@@ -97,24 +93,6 @@ func (k *kube) Close() error {
 		k.Writes.unwatch()
 	}
 	return k.connections.close()
-}
-
-// ensure makes namespaces unless they are there.
-func (k *kube) ensure(ctx context.Context, namespaces []string) (err error) {
-	if len(namespaces) == 0 {
-		return nil
-	}
-	admin, err := connect(ctx, k.API, target.Admin, 1)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, admin.close()) }()
-	for _, namespace := range namespaces {
-		if err := ensureNamespace(ctx, admin[0], v1.Name(namespace), k.RunID); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // namespaces are those that must be there; a list of nothing is a fine list.
@@ -314,7 +292,7 @@ type getter struct {
 }
 
 func (c *getter) Next() (workload.Op, bool) {
-	path := c.path + "/" + filledName(c.random.IntN(c.count))
+	path := c.path + "/" + object.Name(c.random.IntN(c.count))
 	return workload.Op{Kind: "get", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
 		return c.do(ctx, request{method: http.MethodGet, path: path}, discard)
 	}}, true
@@ -330,7 +308,7 @@ type deleter struct {
 func (c *deleter) Next() (workload.Op, bool) {
 	i := int(c.next.Add(1)) - 1
 	return workload.Op{Kind: "delete", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
-		return c.delete(ctx, c.path+"/"+filledName(i))
+		return c.delete(ctx, c.path+"/"+object.Name(i))
 	}}, i < c.count
 }
 
@@ -404,37 +382,4 @@ func collection(resource v1.Resource, namespace v1.Name) string {
 		root += "/namespaces/" + string(namespace)
 	}
 	return root + "/" + string(resource)
-}
-
-// template is the JSON of objects that differ by name only.
-type template struct {
-	path        string
-	head, trunk []byte // before the name, and after it
-}
-
-// newTemplate gives objects with one key, data, of payload bytes "a" in
-// base64: so 10 KiB of payload are 13,656 characters, as in the published
-// experiments (seeds/000, seeds/001).
-func newTemplate(resource v1.Resource, namespace v1.Name, payload v1.Bytes, runID string) template {
-	kind := map[v1.Resource]string{v1.ConfigMaps: "ConfigMap", v1.Secrets: "Secret"}[resource]
-	data := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("a"), int(payload)))
-	return templateOf(collection(resource, namespace), kind, runID, `,"data":{"data":"`+data+`"}`)
-}
-
-func newNamespaceTemplate(runID string) template {
-	return templateOf("/api/v1/namespaces", "Namespace", runID, "")
-}
-
-func templateOf(path, kind, runID, content string) template {
-	label, _ := json.Marshal(map[string]string{RunLabel: runID}) // of strings it cannot fail
-	return template{
-		path:  path,
-		head:  []byte(`{"apiVersion":"v1","kind":"` + kind + `","metadata":{"name":"`),
-		trunk: []byte(`","labels":` + string(label) + `}` + content + `}`),
-	}
-}
-
-func (t template) render(name string) (io.Reader, int64) {
-	return io.MultiReader(bytes.NewReader(t.head), strings.NewReader(name), bytes.NewReader(t.trunk)),
-		int64(len(t.head) + len(name) + len(t.trunk))
 }

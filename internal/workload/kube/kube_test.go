@@ -14,6 +14,7 @@ import (
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
@@ -87,15 +88,15 @@ func TestObjectsAreThoseOfThePublishedExperiments(t *testing.T) {
 	} {
 		var sent int64
 		api := func(r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/api/v1/namespaces" {
-				return answer(http.StatusConflict, status("AlreadyExists", "there")), nil
+			if namespace := answerForNamespace(r); namespace != nil {
+				return namespace, nil
 			}
 			if want := "/api/v1/namespaces/space/" + string(row.resource); r.Method != http.MethodPost || r.URL.Path != want {
 				t.Errorf("%s %s; want a POST to %s", r.Method, r.URL.Path, want)
 			}
 			sent = r.ContentLength
 			o := readObject(t, r)
-			if o.Kind != row.kind || o.Metadata.Name != "phase-0-1" || o.Metadata.Labels[RunLabel] != runID {
+			if o.Kind != row.kind || o.Metadata.Name != "phase-0-1" || o.Metadata.Labels[object.RunLabel] != runID {
 				t.Errorf("object is %s %s, labels %v", o.Kind, o.Metadata.Name, o.Metadata.Labels)
 			}
 			if data := o.Data["data"]; len(data) != row.length || !strings.HasPrefix(data, row.begins) {
@@ -114,10 +115,10 @@ func TestObjectsAreThoseOfThePublishedExperiments(t *testing.T) {
 func TestNamesAreUniquePerPhaseAndClient(t *testing.T) {
 	seen := map[string]bool{}
 	api := fakeAPI(func(r *http.Request) (*http.Response, error) {
-		o := readObject(t, r)
-		if o.Kind == "Namespace" {
-			return answer(http.StatusCreated, ""), nil
+		if namespace := answerForNamespace(r); namespace != nil {
+			return namespace, nil
 		}
+		o := readObject(t, r)
 		if seen[o.Metadata.Name] {
 			t.Errorf("%s is made twice", o.Metadata.Name)
 		}
@@ -149,7 +150,7 @@ func TestGetReadsFilledObjectsAtRandomFromTheSeed(t *testing.T) {
 				t.Fatalf("%s came to %+v", kind, result)
 			}
 		}
-		return j.requests[1:] // after the namespace
+		return j.requests[2:] // after the namespace, made and read back
 	}
 	first := read()
 	counts := map[string]int{}
@@ -181,9 +182,9 @@ func TestDeleteDeletesEachObjectOnce(t *testing.T) {
 	group.Wait()
 	var want []string
 	for i := range count {
-		want = append(want, "DELETE /api/v1/namespaces/space/configmaps/"+filledName(i))
+		want = append(want, "DELETE /api/v1/namespaces/space/configmaps/"+object.Name(i))
 	}
-	deleted := j.requests[1:] // after the namespace
+	deleted := j.requests[2:] // after the namespace, made and read back
 	slices.Sort(deleted)
 	if !slices.Equal(deleted, want) {
 		t.Errorf("%d deletions, %d of them different; want %d", len(deleted), len(slices.Compact(deleted)), count)
@@ -220,9 +221,21 @@ type store struct {
 	silent  string                    // method
 }
 
+// answerForNamespace is that of a server where the namespace space is there
+// already; nil for other requests.
+func answerForNamespace(r *http.Request) *http.Response {
+	switch r.URL.Path {
+	case "/api/v1/namespaces":
+		return answer(http.StatusConflict, status("AlreadyExists", "there"))
+	case "/api/v1/namespaces/space":
+		return answer(http.StatusOK, `{"status":{"phase":"Active"}}`)
+	}
+	return nil
+}
+
 func (s *store) api(r *http.Request) (*http.Response, error) {
-	if r.URL.Path == "/api/v1/namespaces" {
-		return answer(http.StatusCreated, ""), nil
+	if namespace := answerForNamespace(r); namespace != nil {
+		return namespace, nil
 	}
 	wait := time.After(s.late)
 	if s.silent == r.Method {

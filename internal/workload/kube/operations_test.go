@@ -19,6 +19,7 @@ import (
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
+	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/target/local"
@@ -87,7 +88,7 @@ func TestRealOperations(t *testing.T) {
 	const objects = 250
 	made := open(t, Options{API: tg, Phase: "plimsoll", Operation: v1.KubeWorkload{Create: &v1.Objects{Resource: v1.ConfigMaps, Namespace: "filled", Payload: 1 << 10}}}, 1)[0]
 	for i := range objects {
-		makeOne(t, made.(*creator), filledName(i))
+		makeOne(t, made.(*creator), object.Name(i))
 	}
 	filled := v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: objects}
 
@@ -114,7 +115,7 @@ func TestRealOperations(t *testing.T) {
 			seen := map[string]bool{}
 			for range 10 {
 				performAll(t, c, 1)
-				seen[versions(t, tg, "filled")[filledName(0)]] = true
+				seen[versions(t, tg, "filled")[object.Name(0)]] = true
 			}
 			if len(seen) != 10 {
 				t.Errorf("10 changes of one object gave it %d versions: some were no-ops", len(seen))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
@@ -59,7 +60,7 @@ func formOf(p v1.KubePatch) patchForm {
 
 func (c *patcher) Next() (workload.Op, bool) {
 	c.done++
-	name := filledName(c.random.IntN(c.count))
+	name := object.Name(c.random.IntN(c.count))
 	path := c.path + "/" + name
 	body := fmt.Sprintf(c.form.body, name, fmt.Sprintf("%s-%d", c.mark, c.done))
 	return workload.Op{Kind: "patch", Do: func(ctx context.Context, _ workload.Timer) workload.Result {

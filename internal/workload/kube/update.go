@@ -57,7 +57,7 @@ func newUpdater(c client, u v1.KubeUpdate, runID, mark string, random *rand.Rand
 
 func (c *updater) Next() (workload.Op, bool) {
 	c.done++
-	name, content := filledName(c.random.IntN(c.count)), c.contents[c.done%payloads]
+	name, content := object.Name(c.random.IntN(c.count)), c.contents[c.done%payloads]
 	value := c.mark + strconv.Itoa(c.done)
 	path := c.path + "/" + name
 	return workload.Op{Kind: "update", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
