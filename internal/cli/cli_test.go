@@ -36,6 +36,12 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Scripts wait for things for a minute, and a first build takes longer.
+	for _, part := range []string{"etcd", "kube-apiserver", "kube-controller-manager"} {
+		if _, err := (&assets.Finder{}).Find(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
