@@ -23,6 +23,8 @@ func rules() map[string][]string {
 		"internal/loop":     {"internal/engine", "internal/target", "internal/workload/", "internal/sampler", "internal/store", "internal/analysis", "internal/report", "internal/cli"},
 		"internal/workload": {"internal/engine", "internal/loop", "internal/target/local", "internal/store", "internal/analysis", "internal/report", "internal/cli"},
 		"internal/target":   {"internal/engine", "internal/loop", "internal/workload", "internal/store", "internal/analysis", "internal/report", "internal/cli"},
+		"internal/object":   append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),
+		"internal/fill":     {"internal/engine", "internal/loop", "internal/workload", "internal/target/local", "internal/store", "internal/analysis", "internal/report", "internal/cli"},
 		"internal/engine":   {"internal/target/local", "internal/analysis", "internal/report", "internal/cli"},
 		"api":               append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),
 	}

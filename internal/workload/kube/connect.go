@@ -26,18 +26,13 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// connect opens n connections as the identity and proves each with a request,
-// so that no measured operation pays for a handshake.
-func connect(ctx context.Context, api target.KubeAPI, identity target.Identity, n int) (connections, error) {
-	return connectOver(ctx, "", api, identity, n)
-}
-
 // http1 is HTTP/1.1, in which a connection carries one request at a time; any
 // other version is HTTP/2 where the server speaks it.
 const http1 = "1.1"
 
-// connectOver connects over a version of HTTP.
-func connectOver(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int) (connections, error) {
+// connect opens n connections over a version of HTTP as the identity, and
+// proves each with a request, so that no measured operation pays for a handshake.
+func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int) (connections, error) {
 	config, err := api.RESTConfig(identity)
 	if err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func TestCloseClosesConnections(t *testing.T) {
 func TestFailedConnectLeavesNoConnection(t *testing.T) {
 	s, api := serve(t, 100, nil)
 	s.refuses = 3
-	_, err := connect(t.Context(), api, target.Load, 4)
+	_, err := connect(t.Context(), "2", api, target.Load, 4)
 	if err == nil || !strings.Contains(err.Error(), "as load: GET /version: 403 Forbidden") {
 		t.Errorf("error is %v; want the server's refusal", err)
 	}
@@ -240,13 +240,13 @@ func TestConnectToNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = listener.Close()
-	_, err = connect(t.Context(), configAPI{Host: "http://" + listener.Addr().String()}, target.Admin, 2)
+	_, err = connect(t.Context(), "2", configAPI{Host: "http://" + listener.Addr().String()}, target.Admin, 2)
 	if err == nil || !strings.Contains(err.Error(), listener.Addr().String()+" as admin: ") || failure(err).Reason != "refused" {
 		t.Errorf("error is %v; want one that names the address and the identity", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := connect(ctx, configAPI{Host: "http://192.0.2.1"}, target.Admin, 1); !errors.Is(err, context.Canceled) {
+	if _, err := connect(ctx, "2", configAPI{Host: "http://" + listener.Addr().String()}, target.Admin, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("error of a cancelled context is %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if k.User != "" {
 		identity = target.User(k.User)
 	}
-	if k.connections, err = connectOver(ctx, k.HTTP, k.API, identity, k.Connections); err != nil {
+	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections); err != nil {
 		return err
 	}
 	if err := k.readVersions(ctx); err != nil {

@@ -172,7 +172,7 @@ func TestFailuresOnTheWire(t *testing.T) {
 	t.Run("a certificate that is not trusted", func(t *testing.T) {
 		_, api := serveRaw(t, func(*rawConn, uint32, int) {})
 		api.CAData = nil
-		_, err := connect(t.Context(), api, target.Load, 1)
+		_, err := connect(t.Context(), "2", api, target.Load, 1)
 		if err == nil || failure(err).Reason != "certificate" {
 			t.Errorf("%v came to %+v; want certificate", err, failure(err))
 		}

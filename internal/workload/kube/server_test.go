@@ -29,7 +29,7 @@ func (c configAPI) RESTConfig(target.Identity) (*rest.Config, error) {
 // open connects to the target, and hangs up when the test ends.
 func (c configAPI) open(t *testing.T, n int) connections {
 	t.Helper()
-	opened, err := connect(t.Context(), c, target.Load, n)
+	opened, err := connect(t.Context(), "2", c, target.Load, n)
 	if err != nil {
 		t.Fatal(err)
 	}

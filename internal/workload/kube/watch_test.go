@@ -218,7 +218,7 @@ func TestHTTP1CarriesOneRequestAtATime(t *testing.T) {
 		mu.Unlock()
 		_, _ = io.WriteString(w, "{}")
 	})
-	opened, err := connectOver(t.Context(), http1, api, "load", 2)
+	opened, err := connect(t.Context(), http1, api, "load", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
