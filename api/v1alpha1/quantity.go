@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,6 +35,17 @@ type Bound struct {
 	Text  string
 }
 
+// Percent is a share, written 5%; its value is the fraction.
+type Percent float64
+
+// Range is a published figure (Min and Max are the same) or a range, in base units: 1.65..1.80,
+// 100ms..2s, 1.1.. or ..5%. What is open on a side is an infinity there.
+type Range struct {
+	Min, Max float64
+	Unit     measure.Unit
+	Text     string
+}
+
 // Flags are a component's command-line flags without their dashes; null removes plimsoll's own.
 type Flags map[string]any
 
@@ -42,6 +54,7 @@ const (
 	bytesPattern    = `^[0-9]+(\.[0-9]+)?(B|kB|KiB|MB|MiB|GB|GiB)$`
 	durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
 	ratePattern     = `^[0-9]+(\.[0-9]+)?/(s|m|h)$`
+	percentPattern  = `^[0-9]+(\.[0-9]+)?%$`
 	boundPattern    = `^[0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|B|kB|KiB|MB|MiB|GB|GiB|%|/s|/m|/h)?$`
 )
 
@@ -141,6 +154,59 @@ func ParseBound(s string) (Bound, error) {
 	return Bound{d.Seconds(), measure.Seconds, s}, nil
 }
 
+// ParsePercent reads a share such as 5%.
+func ParsePercent(s string) (Percent, error) {
+	b, err := ParseBound(s)
+	switch {
+	case err != nil || b.Unit != measure.Fraction:
+		return 0, fmt.Errorf("%q is not a share: write a number with %%, such as 5%%", s)
+	case b.Value <= 0 || b.Value > 10:
+		return 0, fmt.Errorf("%q is out of range: a share is more than 0%% and at most 1000%%", s)
+	}
+	return Percent(b.Value), nil
+}
+
+// ParseRange reads a figure such as 1s, or a range such as 1.65..1.80.
+func ParseRange(s string) (Range, error) {
+	low, high, isRange := strings.Cut(s, "..")
+	if !isRange {
+		high = low
+	}
+	r := Range{Min: math.Inf(-1), Max: math.Inf(1), Text: s}
+	for side, text := range map[*float64]string{&r.Min: low, &r.Max: high} {
+		if text == "" && isRange {
+			continue
+		}
+		b, err := ParseBound(text)
+		if err != nil {
+			return Range{}, fmt.Errorf("%q is not a figure or a range: write such as 1s, 1.65..1.80, 1.1.. or ..5%%", s)
+		}
+		*side = b.Value
+		if r.Unit != "" && r.Unit != b.Unit {
+			return Range{}, fmt.Errorf("%q is in %s and in %s: write both ends with a unit of one kind", s, r.Unit, b.Unit)
+		}
+		r.Unit = b.Unit
+	}
+	if r.Unit == "" || r.Min > r.Max {
+		return Range{}, fmt.Errorf("%q is not a range: write the smaller end first, such as 1.65..1.80", s)
+	}
+	return r, nil
+}
+
+// UnmarshalJSON also reads a bare number.
+func (r *Range) UnmarshalJSON(data []byte) (err error) {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		text = string(data)
+	}
+	*r, err = ParseRange(text)
+	return err
+}
+
+func (p *Percent) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePercent(string(text))
+	return
+}
 func (b *Bytes) UnmarshalText(text []byte) (err error) { *b, err = ParseBytes(string(text)); return }
 func (d *Duration) UnmarshalText(text []byte) (err error) {
 	*d, err = ParseDuration(string(text))
@@ -161,7 +227,11 @@ func (b *Bound) UnmarshalJSON(data []byte) error {
 func (b Bytes) MarshalText() ([]byte, error)    { return []byte(b.String()), nil }
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 func (r Rate) MarshalText() ([]byte, error)     { return []byte(r.String()), nil }
-func (b Bound) MarshalText() ([]byte, error)    { return []byte(b.Text), nil }
+func (p Percent) MarshalText() ([]byte, error) {
+	return []byte(strconv.FormatFloat(float64(p)*100, 'g', -1, 64) + "%"), nil
+}
+func (r Range) MarshalText() ([]byte, error) { return []byte(r.Text), nil }
+func (b Bound) MarshalText() ([]byte, error) { return []byte(b.Text), nil }
 
 // String gives the size in the largest unit that divides it.
 func (b Bytes) String() string {
@@ -202,6 +272,19 @@ func (Bound) JSONSchema() *jsonschema.Schema {
 	}
 }
 
+// JSONSchema describes how a share is written.
+func (Percent) JSONSchema() *jsonschema.Schema {
+	return text(percentPattern, "share", "a share, such as 5%")
+}
+
+// JSONSchema describes how a range is written.
+func (Range) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Title: "a figure or a range, such as 1s, 1.65..1.80, 1.1.. or ..5%",
+		AnyOf: []*jsonschema.Schema{{Type: "string", Format: "range"}, {Type: "number", Minimum: "0"}},
+	}
+}
+
 // JSONSchema describes flags: scalars, or null to remove.
 func (Flags) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
@@ -225,6 +308,8 @@ func Formats() map[string]func(string) error {
 	return map[string]func(string) error{
 		"size":     func(s string) error { _, err := ParseBytes(s); return err },
 		"duration": func(s string) error { _, err := ParseDuration(s); return err },
+		"share":    func(s string) error { _, err := ParsePercent(s); return err },
+		"range":    func(s string) error { _, err := ParseRange(s); return err },
 		"rate":     func(s string) error { _, err := ParseRate(s); return err },
 	}
 }

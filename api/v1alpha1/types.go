@@ -42,9 +42,11 @@ type Metadata struct {
 type Spec struct {
 	// The system under test.
 	Target Target `json:"target"`
-	// Named values; ${name} elsewhere in the document stands for the whole value. --set name=value replaces one.
+	// Named values; ${name} elsewhere in the document stands for the whole value. A list of values is an axis: the scenario is run for each of them. --set name=value replaces one.
 	Parameters map[string]any `json:"parameters,omitempty"`
-	// How often the scenario is run, each time on a fresh target. Default 1.
+	// Alternatives under comparison, each a change of this spec; the first is the baseline that the others are held against. Default: one, the spec as it stands.
+	Variants []Variant `json:"variants,omitempty"`
+	// How often each variant is run, each time on a fresh target. Default 1.
 	Repetitions int `json:"repetitions,omitempty" jsonschema:"minimum=1,maximum=1000,default=1"`
 	// Seed of every random choice. Default 1.
 	Seed uint64 `json:"seed,omitempty" jsonschema:"default=1"`
@@ -54,6 +56,14 @@ type Spec struct {
 	Steps []Step `json:"steps" jsonschema:"minItems=1"`
 	// Bounds that the run must keep; a missed one gives exit code 3.
 	Objectives []Objective `json:"objectives,omitempty"`
+	// Measures that the comparison of variants is about. All others are exploratory: shown, and held to a stricter test.
+	Primary []PrimaryMeasure `json:"primary,omitempty"`
+	// A change that is smaller than this does not matter. Without a margin, no two variants can be called equivalent.
+	Margin Percent `json:"margin,omitempty"`
+	// Looks for the load line: the largest value of a parameter at which every objective holds.
+	Search *Search `json:"search,omitempty"`
+	// Published figures, shown beside those that were measured.
+	References []Reference `json:"references,omitempty"`
 }
 
 // Target is the system under test; exactly one kind of it.
@@ -62,6 +72,24 @@ type Target struct {
 	Local *LocalTarget `json:"local,omitempty"`
 	// A cluster that is there already; run --kubeconfig FILE uses one without a change of the document.
 	Borrowed *BorrowedTarget `json:"borrowed,omitempty"`
+	// A folder on the disk under test; nothing is started.
+	Directory *DirectoryTarget `json:"directory,omitempty"`
+	// A server that answers at once and stores nothing, for finding out what plimsoll itself takes.
+	Null *NullTarget `json:"null,omitempty"`
+}
+
+// DirectoryTarget is a folder, in which plimsoll makes one of its own and removes it after the run.
+type DirectoryTarget struct {
+	// Path of the folder, which must exist. Default: the run directory.
+	Path string `json:"path,omitempty"`
+}
+
+// NullTarget is a server of plimsoll's own, in a process of its own.
+type NullTarget struct {
+	// Bytes of each answer. Default 1KiB.
+	Answer Bytes `json:"answer,omitempty" jsonschema:"default=1KiB"`
+	// How long it waits before it answers.
+	Delay Duration `json:"delay,omitempty"`
 }
 
 // BorrowedTarget is a cluster that somebody else runs. plimsoll makes what it
@@ -71,6 +99,21 @@ type BorrowedTarget struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Context of the kubeconfig. Default: its current one.
 	Context string `json:"context,omitempty"`
+	// etcd, or what speaks its API, rather than a cluster: for etcd workloads only.
+	Etcd *BorrowedEtcd `json:"etcd,omitempty"`
+}
+
+// BorrowedEtcd is an etcd that somebody else runs. plimsoll writes under a
+// prefix of its own, and removes that at the end.
+type BorrowedEtcd struct {
+	// URLs of the members that clients use.
+	Endpoints []string `json:"endpoints" jsonschema:"minItems=1"`
+	// File with the certificate that the servers' are signed by. Default: what the system trusts.
+	CA string `json:"ca,omitempty"`
+	// File with the client's certificate.
+	Cert string `json:"cert,omitempty"`
+	// File with the key of the client's certificate.
+	Key string `json:"key,omitempty"`
 }
 
 // LocalTarget is a control plane of real components, each a child process.
@@ -79,12 +122,16 @@ type LocalTarget struct {
 	Datastore Datastore `json:"datastore,omitempty"`
 	// The API server.
 	KubeAPIServer KubeAPIServer `json:"kubeAPIServer,omitempty"`
+	// Rancher's Steve in front of the API server. Default: none.
+	Steve *Steve `json:"steve,omitempty"`
 }
 
 // Datastore is where the API server stores objects; exactly one kind of it.
 type Datastore struct {
 	// etcd, with TLS, and with fsync on.
 	Etcd *Etcd `json:"etcd,omitempty"`
+	// kine, which offers etcd's API over an SQL database.
+	Kine *Kine `json:"kine,omitempty"`
 }
 
 // Etcd is an etcd cluster on this machine.
@@ -101,6 +148,8 @@ type Etcd struct {
 
 // KubeAPIServer is one kube-apiserver.
 type KubeAPIServer struct {
+	// False for a datastore alone. Default true.
+	Enabled *bool `json:"enabled,omitempty" jsonschema:"default=true"`
 	// Port that it serves on. Default: a free one.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Flags laid over plimsoll's own; null removes one.
@@ -219,6 +268,12 @@ type Phase struct {
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 	// Operations on the Kubernetes API.
 	Kube *KubeWorkload `json:"kube,omitempty"`
+	// Operations on the API of Steve.
+	Steve *SteveWorkload `json:"steve,omitempty"`
+	// Writes to a disk, as etcd or fio do them.
+	Disk *DiskWorkload `json:"disk,omitempty"`
+	// Operations on etcd itself, or on what speaks its API.
+	Etcd *EtcdWorkload `json:"etcd,omitempty"`
 }
 
 // Load is a closed or an open loop; exactly one of them.

@@ -55,6 +55,9 @@ func (v *validator) preparations(path string, preparations []Preparation, growin
 			continue
 		}
 		path := fmt.Sprintf("%s.%d.fill", path, i)
+		if !v.target.servesKubernetes() {
+			v.fault(path, "the target serves no Kubernetes API, through which objects are made")
+		}
 		v.objects(path, fill.Objects)
 		if fill.Through == ThroughDatastore && (v.target.Local == nil || v.target.Local.Datastore.Etcd == nil) {
 			v.fault(path+".through", "only a local target's etcd can be filled directly: use api")
@@ -108,14 +111,36 @@ func (v *validator) step(path string, step *Step) {
 
 func (v *validator) phase(path string, phase *Phase) {
 	v.load(path+".load", phase)
-	if phase.Kube == nil {
-		v.fault(path, "has no workload: add kube")
+	switch workloads := phase.workloads(); {
+	case len(workloads) == 0:
+		v.fault(path, "has no workload: add kube, steve, disk or etcd")
+		return
+	case len(workloads) > 1:
+		v.fault(path, "has more than one of kube, steve, disk and etcd: a phase has one workload")
 		return
 	}
 	if phase.Connections > phase.Load.Clients() && phase.Load.Clients() > 0 {
 		v.fault(path+".connections", "is more than the %d clients that would share them", phase.Load.Clients())
 	}
-	v.kube(path+".kube", phase.Kube, phase.Load)
+	v.suits(path, phase)
+	if phase.Kube != nil {
+		v.kube(path+".kube", phase.Kube, phase.Load)
+	}
+}
+
+// suits checks that the target has what the phase's workload is for.
+func (v *validator) suits(path string, phase *Phase) {
+	local := v.target.Local
+	switch {
+	case phase.Kube != nil && !v.target.servesKubernetes():
+		v.fault(path+".kube", "the target serves no Kubernetes API")
+	case phase.Steve != nil && (local == nil || local.Steve == nil):
+		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local")
+	case phase.Disk != nil && v.target.Directory == nil && local == nil:
+		v.fault(path+".disk", "needs a target on this machine: directory or local")
+	case phase.Etcd != nil && local == nil && (v.target.Borrowed == nil || v.target.Borrowed.Etcd == nil):
+		v.fault(path+".etcd", "needs a local target, or a borrowed etcd")
+	}
 }
 
 func (v *validator) kube(path string, k *KubeWorkload, load Load) {
@@ -243,10 +268,11 @@ func (v *validator) objective(path string, o *Objective) {
 }
 
 func (v *validator) operation(path string, m measure.Measure, phase *Phase) {
-	if m.Operation == "" || phase.Kube == nil {
+	workload := phase.Workload()
+	if m.Operation == "" || workload == nil {
 		return
 	}
-	whole, parts := phase.Kube.Operations()
+	whole, parts := workload.Operations()
 	switch {
 	case !slices.Contains(whole, m.Operation) && !slices.Contains(parts, m.Operation):
 		v.fault(path, "phase %s has no operation %q; it has %s", m.Phase, m.Operation, strings.Join(append(whole, parts...), ", "))

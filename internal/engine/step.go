@@ -16,7 +16,6 @@ import (
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
-	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
 
 // grace is how long operations under way may take to end once the run is interrupted.
@@ -170,7 +169,10 @@ func (r *run) drivePhase(ctx context.Context, p *phase) {
 
 // dial prepares a phase's workload and connects its clients.
 func (r *run) dial(ctx context.Context, spec v1.Phase) (*phase, error) {
-	w := r.workload(spec)
+	w, err := r.workload(spec)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.Prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -188,14 +190,6 @@ func (r *run) dial(ctx context.Context, spec v1.Phase) (*phase, error) {
 		p.loop.Shards = append(p.loop.Shards, r.recorder.Shard(string(spec.Name)))
 	}
 	return p, nil
-}
-
-func (r *run) workload(spec v1.Phase) workload.Workload {
-	return kube.New(kube.Options{
-		API: r.api, Phase: string(spec.Name), RunID: r.id, Connections: spec.Connections,
-		Timeout: time.Duration(spec.Timeout), Operation: *spec.Kube,
-		HTTP: spec.HTTP, User: string(spec.User), Seed: r.planned.Seed, Writes: &r.writes,
-	})
 }
 
 // random gives a client its own source: a function of the run's seed, the phase and the client.

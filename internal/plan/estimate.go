@@ -84,7 +84,7 @@ func estimate(spec *v1.Spec) Estimate {
 		var longest time.Duration
 		for _, phase := range step.Phases {
 			operations, took := operationsOf(phase)
-			requests, bytes, kept := perOperation(phase.Kube, stocks)
+			requests, bytes, kept := perOperation(phase, stocks)
 			if took == 0 {
 				took = max(seconds(float64(operations*requests)/requestsPerSecond), seconds(float64(operations*bytes)/bytesPerSecond)) + thinking(phase)
 			}
@@ -121,7 +121,7 @@ func operationsOf(phase v1.Phase) (int64, time.Duration) {
 		return int64(load.Closed.IterationsPerClient) * int64(load.Closed.Clients), 0
 	case load.Closed.Iterations > 0:
 		return int64(load.Closed.Iterations), 0
-	case phase.Kube.Delete != nil:
+	case phase.Kube != nil && phase.Kube.Delete != nil:
 		return int64(phase.Kube.Delete.Count), time.Duration(load.Closed.Duration)
 	default:
 		return 0, time.Duration(load.Closed.Duration)
@@ -137,23 +137,45 @@ func thinking(phase v1.Phase) time.Duration {
 	return time.Duration(max(closed.IterationsPerClient, closed.Iterations/closed.Clients)) * time.Duration(closed.Think)
 }
 
+// walk gives the requests and the bytes of one walk over a collection.
+func (s stocks) walk(resource v1.Resource, namespace v1.Name, pageSize int) (requests, bytes int64) {
+	var objects int64
+	for _, stock := range s {
+		if stock.resource == resource && (namespace == "" || namespace == stock.namespace) {
+			objects += stock.count
+			bytes += stock.count * stock.size
+		}
+	}
+	if size := int64(pageSize); size > 0 {
+		return max(1, (objects+size-1)/size), bytes
+	}
+	return 1, bytes
+}
+
 // perOperation gives the requests of one operation, the bytes that they move,
 // and the bytes that stay in the datastore.
-func perOperation(o *v1.KubeWorkload, stocks stocks) (requests, bytes, kept int64) {
+func perOperation(phase v1.Phase, stocks stocks) (requests, bytes, kept int64) {
+	switch {
+	case phase.Kube != nil:
+		return perKubeOperation(phase.Kube, stocks)
+	case phase.Steve != nil:
+		l := phase.Steve.List
+		requests, bytes = stocks.walk(l.Resource, l.Namespace, l.PageSize)
+		return requests, bytes, 0
+	case phase.Disk != nil && phase.Disk.Sequential != nil:
+		return 1, int64(phase.Disk.Sequential.Block), 0 // the file is written over
+	case phase.Etcd != nil && phase.Etcd.Put != nil:
+		size := int64(phase.Etcd.Put.KeySize + phase.Etcd.Put.ValueSize)
+		return 1, size, size
+	}
+	return 1, metadataBytes, 0
+}
+
+func perKubeOperation(o *v1.KubeWorkload, stocks stocks) (requests, bytes, kept int64) {
 	switch {
 	case o.List != nil:
-		var objects, total int64
-		for _, s := range stocks {
-			if s.resource == o.List.Resource && (o.List.Namespace == "" || o.List.Namespace == s.namespace) {
-				objects += s.count
-				total += s.count * s.size
-			}
-		}
-		pages := int64(1)
-		if size := int64(o.List.PageSize); size > 0 {
-			pages = max(1, (objects+size-1)/size)
-		}
-		return pages, total, 0
+		requests, bytes = stocks.walk(o.List.Resource, o.List.Namespace, o.List.PageSize)
+		return requests, bytes, 0
 	case o.Get != nil:
 		for _, s := range stocks {
 			if s.resource == o.Get.Resource && s.namespace == o.Get.Namespace {

@@ -76,7 +76,7 @@ func (p *Plan) Print(w io.Writer) error {
 			if phase.Background {
 				background = ", as long as the others"
 			}
-			fmt.Fprintf(table, "\t  %s: %s; %s%s\n", phase.Name, phase.Load.InWords(), phase.Kube.InWords(), background)
+			fmt.Fprintf(table, "\t  %s: %s; %s%s\n", phase.Name, phase.Load.InWords(), phase.Workload().InWords(), background)
 		}
 	}
 	for _, o := range s.Spec.Objectives {

@@ -1,0 +1,143 @@
+package v1alpha1
+
+import "fmt"
+
+// Workload is what a phase does, of whatever kind.
+type Workload interface {
+	// Operations are the kinds of operations that it performs: the whole ones, and then their parts.
+	Operations() (whole, parts []string)
+	// InWords says what it does, for plans and reports.
+	InWords() string
+}
+
+// Workload is the phase's one workload; nil, if it has none.
+func (p *Phase) Workload() Workload {
+	if all := p.workloads(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+func (p *Phase) workloads() []Workload {
+	var all []Workload
+	if p.Kube != nil {
+		all = append(all, p.Kube)
+	}
+	if p.Steve != nil {
+		all = append(all, p.Steve)
+	}
+	if p.Disk != nil {
+		all = append(all, p.Disk)
+	}
+	if p.Etcd != nil {
+		all = append(all, p.Etcd)
+	}
+	return all
+}
+
+// servesKubernetes says whether there is a Kubernetes API.
+func (t Target) servesKubernetes() bool {
+	switch {
+	case t.Local != nil:
+		return t.Local.KubeAPIServer.enabled()
+	case t.Borrowed != nil:
+		return t.Borrowed.Etcd == nil
+	}
+	return t.Null != nil
+}
+
+func (k KubeAPIServer) enabled() bool { return k.Enabled == nil || *k.Enabled }
+
+// Operations are a page and the walk over all of them.
+func (*SteveWorkload) Operations() (whole, parts []string) {
+	return []string{"walk"}, []string{"page"}
+}
+
+// InWords says what the workload does.
+func (w *SteveWorkload) InWords() string {
+	l := w.List
+	words := "list all " + collectionInWords(l.Resource, l.Namespace) + " through Steve"
+	switch l.Pagination {
+	case "none":
+		return fmt.Sprintf("%s, at most %d in one request", words, l.PageSize)
+	case "page":
+		return fmt.Sprintf("%s in pages of %d, numbered", words, l.PageSize)
+	}
+	return fmt.Sprintf("%s in pages of %d, continued", words, l.PageSize)
+}
+
+// Operations are a block or a batch of entries that is written and synced, and these two apart.
+func (*DiskWorkload) Operations() (whole, parts []string) {
+	return []string{"store"}, []string{"write", "sync"}
+}
+
+// InWords says what the workload does.
+func (w *DiskWorkload) InWords() string {
+	if s := w.Sequential; s != nil {
+		how := ", through the page cache"
+		if s.Direct {
+			how = ", past the page cache"
+		}
+		return fmt.Sprintf("write blocks of %v to a file of %v, each made to last by %s%s", s.Block, s.File, s.Sync, how)
+	}
+	wal := w.WAL
+	sizes := wal.Entry.String()
+	if wal.EntryTo != wal.Entry {
+		sizes += " to " + wal.EntryTo.String()
+	}
+	return fmt.Sprintf("write entries of %s, up to %d to an fdatasync, to preallocated segments of %v", sizes, wal.Batch, wal.Segment)
+}
+
+// Operations are those of etcd's API.
+func (w *EtcdWorkload) Operations() (whole, parts []string) {
+	switch {
+	case w.Put != nil:
+		return []string{"put"}, nil
+	case w.Range != nil:
+		return []string{"range"}, nil
+	case w.Txn != nil:
+		return []string{"txn"}, nil
+	case w.Delete != nil:
+		return []string{"delete"}, nil
+	case w.Watch != nil:
+		return []string{"watch"}, []string{"event"}
+	case w.Lease != nil:
+		return []string{"lease"}, []string{"grant", "revoke"}
+	case w.KubeCreate != nil:
+		return []string{"create"}, nil
+	case w.KubeUpdate != nil:
+		return []string{"update"}, nil
+	case w.KubeDelete != nil:
+		return []string{"delete"}, nil
+	}
+	return []string{"walk"}, []string{"page"}
+}
+
+// InWords says what the workload does.
+func (w *EtcdWorkload) InWords() string {
+	switch {
+	case w.Put != nil:
+		return "put " + w.Put.inWords()
+	case w.Range != nil:
+		return "read " + w.Range.inWords()
+	case w.Txn != nil:
+		return fmt.Sprintf("transactions of %d puts of %s", w.Txn.Puts, w.Txn.inWords())
+	case w.Delete != nil:
+		return "delete " + w.Delete.inWords()
+	case w.Watch != nil:
+		return "watch all keys"
+	case w.Lease != nil:
+		return "grant and revoke leases"
+	case w.KubeCreate != nil:
+		return "create, as kube-apiserver does, " + w.KubeCreate.inWords()
+	case w.KubeUpdate != nil:
+		return "update, as kube-apiserver does, " + w.KubeUpdate.inWords()
+	case w.KubeDelete != nil:
+		return "delete, as kube-apiserver does, " + w.KubeDelete.inWords()
+	}
+	return fmt.Sprintf("list %d keys, as kube-apiserver does, in pages of %d", w.KubeList.Keys, w.KubeList.PageSize)
+}
+
+func (k EtcdKeys) inWords() string {
+	return fmt.Sprintf("%s keys of %v with values of %v", k.Order, k.KeySize, k.ValueSize)
+}
