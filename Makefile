@@ -13,11 +13,18 @@ test: test-needs
 	go vet ./...
 	go test -race -timeout 45m ./...
 
-# The browser that reports are looked at with, if there is none.
+# What tests need beside the parts, if it is missing: the browser that reports are looked at with, and the database servers
+# under kine. No server is started: those of MariaDB come without a service, PostgreSQL's heeds the runlevel.
 test-needs:
-	@command -v chromium >/dev/null 2>&1 || { \
+	@missing=$$( \
+		command -v chromium >/dev/null || echo chromium; \
+		command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || echo postgresql; \
+		{ command -v mariadbd >/dev/null || test -x /usr/sbin/mariadbd; } && command -v mariadb-install-db >/dev/null && command -v my_print_defaults >/dev/null || \
+			echo mariadb-server-core mariadb-client-core); \
+	test -z "$$missing" || { \
 		sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
-		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+		$$sudo apt-get update -qq && \
+		$$sudo env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 
 generate:
 	go generate ./...

@@ -9,6 +9,10 @@ func (s *Scenario) Default() {
 	spec.Repetitions = or(spec.Repetitions, 1)
 	spec.Seed = or(spec.Seed, 1)
 	spec.Target.setDefaults()
+	if s := spec.Search; s != nil {
+		s.Factor = or(s.Factor, 2)
+		s.Within = or(s.Within, 0.1)
+	}
 	setPreparations(spec.Prepare, spec.Target)
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
@@ -40,6 +44,9 @@ func (t *Target) setDefaults() {
 	if etcd := local.Datastore.Etcd; etcd != nil {
 		etcd.Members = or(etcd.Members, 1)
 	}
+	if local.Kwok != nil {
+		local.Kwok.setDefaults()
+	}
 	if kine := local.Datastore.Kine; kine != nil {
 		if kine.Backend == SQLite {
 			kine.Synchronous = or(kine.Synchronous, "full")
@@ -59,62 +66,6 @@ func (w *SteveWorkload) setDefaults() {
 		w.List.Pagination = or(w.List.Pagination, "k8s")
 		w.List.PageSize = or(w.List.PageSize, 100)
 	}
-}
-
-func (w *DiskWorkload) setDefaults() {
-	if s := w.Sequential; s != nil {
-		s.Block = or(s.Block, 2300)
-		s.File = or(s.File, 100<<20)
-		s.Sync = or(s.Sync, "fdatasync")
-	}
-	if wal := w.WAL; wal != nil {
-		wal.Segment = or(wal.Segment, 64<<20)
-		wal.Entry = or(wal.Entry, 256)
-		wal.EntryTo = or(wal.EntryTo, wal.Entry)
-		wal.Batch = or(wal.Batch, 1)
-	}
-}
-
-func (w *EtcdWorkload) setDefaults() {
-	for _, keys := range w.keys() {
-		keys.Order = or(keys.Order, "sequential")
-		keys.KeySize = or(keys.KeySize, 8)
-		keys.ValueSize = or(keys.ValueSize, 256)
-		keys.To = or(keys.To, "any")
-	}
-	switch {
-	case w.Txn != nil:
-		w.Txn.Puts = or(w.Txn.Puts, 10)
-	case w.Watch != nil:
-		w.Watch.To = or(w.Watch.To, "any")
-	case w.Lease != nil:
-		w.Lease.TTL = or(w.Lease.TTL, Duration(time.Minute))
-	case w.KubeList != nil:
-		w.KubeList.Keys = or(w.KubeList.Keys, 1000)
-		w.KubeList.ValueSize = or(w.KubeList.ValueSize, 256)
-		w.KubeList.PageSize = or(w.KubeList.PageSize, 500)
-	}
-}
-
-// keys are those of the workload, if its kind has such.
-func (w *EtcdWorkload) keys() []*EtcdKeys {
-	switch {
-	case w.Put != nil:
-		return []*EtcdKeys{w.Put}
-	case w.Range != nil:
-		return []*EtcdKeys{&w.Range.EtcdKeys}
-	case w.Txn != nil:
-		return []*EtcdKeys{&w.Txn.EtcdKeys}
-	case w.Delete != nil:
-		return []*EtcdKeys{w.Delete}
-	case w.KubeCreate != nil:
-		return []*EtcdKeys{w.KubeCreate}
-	case w.KubeUpdate != nil:
-		return []*EtcdKeys{&w.KubeUpdate.EtcdKeys}
-	case w.KubeDelete != nil:
-		return []*EtcdKeys{w.KubeDelete}
-	}
-	return nil
 }
 
 func setPreparations(preparations []Preparation, t Target) {
@@ -156,7 +107,7 @@ func (p *Phase) setDefaults() {
 	case p.Disk != nil:
 		p.Disk.setDefaults()
 	case p.Etcd != nil:
-		p.Etcd.setDefaults()
+		p.Etcd.setDefaults(p.Load)
 	}
 }
 

@@ -19,8 +19,8 @@ type SequentialWrites struct {
 	Sync string `json:"sync,omitempty" jsonschema:"enum=fdatasync,enum=fsync,enum=sync-file-range,enum=none,default=fdatasync"`
 	// Past the page cache (O_DIRECT); the block must then be a multiple of 512 bytes.
 	Direct bool `json:"direct,omitempty"`
-	// Whether the file has its full size on disk before the first write. Default false, as with fio.
-	Preallocate bool `json:"preallocate,omitempty"`
+	// Whether the file has its full size before the first write (fallocate), rather than growing with each. Default true, as with fio.
+	Preallocate *bool `json:"preallocate,omitempty" jsonschema:"default=true"`
 }
 
 // WALWrites are writes as etcd's write-ahead log makes them.
@@ -33,4 +33,60 @@ type WALWrites struct {
 	EntryTo Bytes `json:"entryTo,omitempty"`
 	// Entries that one sync is for, drawn evenly from 1 to this. Default 1.
 	Batch int `json:"batch,omitempty" jsonschema:"minimum=1,default=1"`
+}
+
+func (w *DiskWorkload) setDefaults() {
+	if s := w.Sequential; s != nil {
+		s.Block = or(s.Block, 2300)
+		s.File = or(s.File, 100<<20)
+		s.Sync = or(s.Sync, "fdatasync")
+		if s.Preallocate == nil {
+			yes := true
+			s.Preallocate = &yes
+		}
+	}
+	if wal := w.WAL; wal != nil {
+		wal.Segment = or(wal.Segment, 64<<20)
+		wal.Entry = or(wal.Entry, 256)
+		wal.EntryTo = or(wal.EntryTo, wal.Entry)
+		wal.Batch = or(wal.Batch, 1)
+	}
+}
+
+const (
+	// sector is what the size of a direct write is a multiple of.
+	sector = 512
+	// maxEntry is etcd's own bound of a request (--max-request-bytes), with room for what it adds.
+	maxEntry = 16 << 20
+)
+
+// disk checks writes to a disk.
+func (v *validator) disk(path string, w *DiskWorkload) {
+	if (w.Sequential == nil) == (w.WAL == nil) {
+		v.fault(path, "needs exactly one of sequential and wal")
+		return
+	}
+	if s := w.Sequential; s != nil {
+		path += ".sequential"
+		switch {
+		case s.Block <= 0:
+			v.fault(path+".block", "must be more than nothing")
+		case s.Block > s.File:
+			v.fault(path+".file", "is %v, in which no block of %v has room", s.File, s.Block)
+		case s.Direct && s.Block%sector != 0:
+			v.fault(path+".block", "is %v: direct writes are of multiples of %d bytes, such as 4096B", s.Block, sector)
+		}
+		return
+	}
+	path += ".wal"
+	switch wal := w.WAL; {
+	case wal.Entry <= 0:
+		v.fault(path+".entry", "must be more than nothing")
+	case wal.EntryTo < wal.Entry:
+		v.fault(path+".entryTo", "is %v, less than entry, which is %v", wal.EntryTo, wal.Entry)
+	case wal.EntryTo > maxEntry:
+		v.fault(path+".entryTo", "is %v: etcd takes no entry of more than 16MiB, and by default none of more than 1.5MiB", wal.EntryTo)
+	case wal.Segment < 1<<20:
+		v.fault(path+".segment", "is %v: must be 1MiB at least, and is 64MiB in etcd", wal.Segment)
+	}
 }

@@ -1,5 +1,11 @@
 package v1alpha1
 
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
 // EtcdWorkload is one kind of operation on etcd's own API; exactly one. kine
 // answers only the transactions that kube-apiserver sends: kubeCreate, kubeUpdate,
 // kubeDelete, kubeList and watch.
@@ -30,9 +36,9 @@ type EtcdWorkload struct {
 type EtcdKeys struct {
 	// Order of the keys: sequential, uniform or zipfian. Default sequential.
 	Order string `json:"order,omitempty" jsonschema:"enum=sequential,enum=uniform,enum=zipfian,default=sequential"`
-	// Number of different keys. Default 1 for each operation, as far as that is known, else 1000000.
+	// Number of different keys. Those that are read, updated or deleted are made beforehand. Default: 10000 to read or update; else one for each write of the phase, as far as that is known; else 100000 to delete, and 1000000 to put or create.
 	KeySpace int `json:"keySpace,omitempty" jsonschema:"minimum=1"`
-	// Bytes of each key. Default 8B.
+	// Bytes of each key, which is its number, filled up with zeros; behind the prefix that the kube kinds and borrowed servers have. Default 8B.
 	KeySize Bytes `json:"keySize,omitempty" jsonschema:"default=8B"`
 	// Bytes of each value. Default 256B.
 	ValueSize Bytes `json:"valueSize,omitempty" jsonschema:"default=256B"`
@@ -81,4 +87,142 @@ type EtcdList struct {
 	ValueSize Bytes `json:"valueSize,omitempty" jsonschema:"default=256B"`
 	// Most keys in one answer. Default 500, as client-go has it.
 	PageSize int `json:"pageSize,omitempty" jsonschema:"minimum=1,default=500"`
+}
+
+func (w *EtcdWorkload) setDefaults(load Load) {
+	for _, keys := range w.keys() {
+		keys.Order = or(keys.Order, "sequential")
+		keys.KeySize = or(keys.KeySize, 8)
+		keys.ValueSize = or(keys.ValueSize, 256)
+		keys.To = or(keys.To, "any")
+	}
+	switch {
+	case w.Put != nil:
+		w.Put.KeySpace = or(w.Put.KeySpace, or(load.operations(), 1_000_000))
+	case w.KubeCreate != nil:
+		w.KubeCreate.KeySpace = or(w.KubeCreate.KeySpace, or(load.operations(), 1_000_000))
+	case w.Range != nil:
+		w.Range.KeySpace = or(w.Range.KeySpace, 10_000)
+	case w.KubeUpdate != nil:
+		w.KubeUpdate.KeySpace = or(w.KubeUpdate.KeySpace, 10_000)
+	case w.Delete != nil:
+		w.Delete.KeySpace = or(w.Delete.KeySpace, or(load.operations(), 100_000))
+	case w.KubeDelete != nil:
+		w.KubeDelete.KeySpace = or(w.KubeDelete.KeySpace, or(load.operations(), 100_000))
+	case w.Txn != nil:
+		w.Txn.Puts = or(w.Txn.Puts, 10)
+		w.Txn.KeySpace = or(w.Txn.KeySpace, or(load.operations()*w.Txn.Puts, 1_000_000))
+	case w.Watch != nil:
+		w.Watch.To = or(w.Watch.To, "any")
+	case w.Lease != nil:
+		w.Lease.TTL = or(w.Lease.TTL, Duration(time.Minute))
+	case w.KubeList != nil:
+		w.KubeList.Keys = or(w.KubeList.Keys, 1000)
+		w.KubeList.ValueSize = or(w.KubeList.ValueSize, 256)
+		w.KubeList.PageSize = or(w.KubeList.PageSize, 500)
+	}
+}
+
+// operations is how many operations the load comes to; 0 if that is not known beforehand.
+func (l Load) operations() int {
+	switch {
+	case l.Closed != nil && l.Closed.Iterations > 0:
+		return l.Closed.Iterations
+	case l.Closed != nil:
+		return l.Closed.IterationsPerClient * l.Closed.Clients
+	case l.Open != nil: // what arrives by chance is about as much; keys that are used twice do no harm
+		return int(float64(l.Open.Rate+l.Open.RateTo) / 2 * time.Duration(l.Open.Duration).Seconds())
+	}
+	return 0
+}
+
+// keys are those of the workload, if its kind has such.
+func (w *EtcdWorkload) keys() []*EtcdKeys {
+	switch {
+	case w.Put != nil:
+		return []*EtcdKeys{w.Put}
+	case w.Range != nil:
+		return []*EtcdKeys{&w.Range.EtcdKeys}
+	case w.Txn != nil:
+		return []*EtcdKeys{&w.Txn.EtcdKeys}
+	case w.Delete != nil:
+		return []*EtcdKeys{w.Delete}
+	case w.KubeCreate != nil:
+		return []*EtcdKeys{w.KubeCreate}
+	case w.KubeUpdate != nil:
+		return []*EtcdKeys{&w.KubeUpdate.EtcdKeys}
+	case w.KubeDelete != nil:
+		return []*EtcdKeys{w.KubeDelete}
+	}
+	return nil
+}
+
+// kinds are the names of the kinds that are asked for, in the order of the document's type.
+func (w *EtcdWorkload) kinds() []string {
+	var all []string
+	for _, kind := range []struct {
+		name  string
+		asked bool
+	}{
+		{"put", w.Put != nil}, {"range", w.Range != nil}, {"txn", w.Txn != nil}, {"delete", w.Delete != nil},
+		{"watch", w.Watch != nil}, {"lease", w.Lease != nil}, {"kubeCreate", w.KubeCreate != nil},
+		{"kubeUpdate", w.KubeUpdate != nil}, {"kubeDelete", w.KubeDelete != nil}, {"kubeList", w.KubeList != nil},
+	} {
+		if kind.asked {
+			all = append(all, kind.name)
+		}
+	}
+	return all
+}
+
+// finite says that the workload has an end of its own: each key is deleted once.
+func (w *EtcdWorkload) finite() bool { return w.Delete != nil || w.KubeDelete != nil }
+
+// maxTxnPuts is what etcd takes in a transaction by default (--max-txn-ops).
+const maxTxnPuts = 128
+
+// etcd checks operations on etcd.
+func (v *validator) etcd(path string, w *EtcdWorkload, load Load) {
+	kinds := w.kinds()
+	if len(kinds) != 1 {
+		v.fault(path, "needs exactly one kind of operation, but has %d: %s", len(kinds), strings.Join(kinds, ", "))
+		return
+	}
+	kind := kinds[0]
+	path += "." + kind
+	if v.onKine() && kind != "watch" && !strings.HasPrefix(kind, "kube") {
+		v.fault(path, "kine answers only the transactions that kube-apiserver sends, and may acknowledge others without applying them: use kubeCreate, kubeUpdate, kubeDelete, kubeList or watch")
+	}
+	for _, keys := range w.keys() {
+		v.etcdKeys(path, *keys, w.finite(), load)
+	}
+	switch {
+	case w.Txn != nil && w.Txn.Puts > maxTxnPuts:
+		v.fault(path+".puts", "is %d, but etcd takes at most %d operations in a transaction", w.Txn.Puts, maxTxnPuts)
+	case w.Txn != nil && w.Txn.Puts > w.Txn.KeySpace:
+		v.fault(path+".puts", "is %d, but there are only %d different keys, and a transaction may put each only once", w.Txn.Puts, w.Txn.KeySpace)
+	case w.Lease != nil && w.Lease.TTL < Duration(time.Second):
+		v.fault(path+".ttl", "must be 1s at least: etcd counts in seconds")
+	case w.Watch != nil && load.Open != nil:
+		v.fault(path, "a watch goes on until its phase ends: its load is a closed loop")
+	case w.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
+		v.fault(path, "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
+	}
+}
+
+func (v *validator) etcdKeys(path string, k EtcdKeys, once bool, load Load) {
+	if digits := len(strconv.Itoa(max(0, k.KeySpace-1))); int(k.KeySize) < digits {
+		v.fault(path+".keySize", "is %v, but the last of %d keys has %d digits", k.KeySize, k.KeySpace, digits)
+	}
+	if once && k.Order == "zipfian" {
+		v.fault(path+".order", "each key is deleted once: use sequential or uniform")
+	}
+	if n := load.operations(); once && n > k.KeySpace {
+		v.fault(path+".keySpace", "is %d, but there are %d deletions", k.KeySpace, n)
+	}
+}
+
+// onKine says whether kine answers.
+func (v *validator) onKine() bool {
+	return v.target.Local != nil && v.target.Local.Datastore.Kine != nil
 }

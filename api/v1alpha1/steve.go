@@ -1,5 +1,10 @@
 package v1alpha1
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Steve is Rancher's API in front of kube-apiserver.
 type Steve struct {
 	// Whether lists are answered from a cache in SQLite (--sql-cache, known as Vai) rather than one in memory.
@@ -12,7 +17,16 @@ type Steve struct {
 type SteveWorkload struct {
 	// Lists a whole collection; each page and each whole walk is an operation.
 	List *SteveList `json:"list,omitempty"`
+	// Reads single objects by their ids, chosen at random.
+	Get *KubeSelection `json:"get,omitempty"`
+	// Reads how many objects there are of each kind (/v1/counts).
+	Counts *SteveCounts `json:"counts,omitempty"`
+	// Watches a collection over a websocket (/v1/subscribe) until the phase ends.
+	Watch *KubeWatch `json:"watch,omitempty"`
 }
+
+// SteveCounts reads how many objects there are.
+type SteveCounts struct{}
 
 // SteveList lists a collection.
 type SteveList struct {
@@ -20,7 +34,7 @@ type SteveList struct {
 	Resource Resource `json:"resource"`
 	// Namespace to list; all namespaces when empty.
 	Namespace Name `json:"namespace,omitempty"`
-	// How pages are asked for: k8s (limit, revision and continue), page (page, pagesize and revision, until a page is empty), or none (one request; pageSize is then its limit). Default k8s.
+	// How pages are asked for: k8s (limit, revision and continue), page (page, pagesize and revision, until a page is empty), or none (one request; pageSize is then its limit). Default k8s. With its SQL cache Steve takes no notice of limit and gives everything at once, which the result flags.
 	Pagination string `json:"pagination,omitempty" jsonschema:"enum=k8s,enum=page,enum=none,default=k8s"`
 	// Objects in one page. Default 100.
 	PageSize int `json:"pageSize,omitempty" jsonschema:"minimum=1,default=100"`
@@ -28,4 +42,96 @@ type SteveList struct {
 	Filter string `json:"filter,omitempty"`
 	// Fields to sort by (sort), such as -metadata.name.
 	Sort string `json:"sort,omitempty"`
+	// Rancher projects or namespaces that the objects must be in, separated by commas (projectsornamespaces).
+	ProjectsOrNamespaces string `json:"projectsornamespaces,omitempty"`
+	// Whether each walk is checked for every object that fills have made in these namespaces: it should see each exactly once. A walk that does not is ok and has the reason missing, duplicate, or missing-and-duplicate.
+	Verify bool `json:"verify,omitempty"`
+}
+
+// steve checks what the schema cannot say of a workload.
+func (v *validator) steve(path string, w *SteveWorkload, load Load) {
+	switch {
+	case w.Get != nil:
+		v.filled(path+".get", *w.Get)
+	case w.Watch != nil && load.Open != nil:
+		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
+	case w.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
+		v.fault(path+".watch", "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
+	}
+	l := w.List
+	if l == nil || !l.Verify {
+		return
+	}
+	path += ".list.verify"
+	switch {
+	case l.Pagination == "none":
+		v.fault(path, "needs walks over the whole list: pagination is k8s or page")
+	case l.Filter != "" || l.ProjectsOrNamespaces != "":
+		v.fault(path, "cannot tell which objects a filter or projectsornamespaces leaves out: list all")
+	case !slices.ContainsFunc(v.made, l.holds):
+		v.fault(path, "checks for the %s of a fill, but none makes any", collectionInWords(l.Resource, l.Namespace))
+	}
+}
+
+// holds says whether a list lists some of what a fill makes. A template may
+// not tell of what resource its objects are.
+func (l *SteveList) holds(fill *Fill) bool {
+	in := func(namespace Name) bool { return l.Namespace == "" || l.Namespace == namespace }
+	if resource := fill.resource(); resource != "" && resource != l.Resource {
+		return false
+	}
+	for i := range fill.Namespaces {
+		if in(Name(fmt.Sprintf("%s-%d", fill.Namespace, i))) {
+			return true
+		}
+	}
+	return fill.Namespaces == 0 && in(fill.Namespace)
+}
+
+// Operations are the kinds of operations that the workload performs: the whole
+// ones, and then their parts.
+func (w *SteveWorkload) Operations() (whole, parts []string) {
+	switch {
+	case w.Get != nil:
+		return []string{"get"}, nil
+	case w.Counts != nil:
+		return []string{"counts"}, nil
+	case w.Watch != nil:
+		return []string{"watch"}, []string{"start", "event"}
+	}
+	return []string{"walk"}, []string{"page"}
+}
+
+// InWords says what the workload does.
+func (w *SteveWorkload) InWords() string {
+	switch {
+	case w.Get != nil:
+		return "get " + w.Get.inWords() + " through Steve"
+	case w.Counts != nil:
+		return "count all objects through Steve"
+	case w.Watch != nil:
+		return "watch " + collectionInWords(w.Watch.Resource, w.Watch.Namespace) + " through Steve"
+	}
+	return w.List.inWords()
+}
+
+func (l *SteveList) inWords() string {
+	words := "list all " + collectionInWords(l.Resource, l.Namespace) + " through Steve"
+	switch l.Pagination {
+	case "none":
+		words += fmt.Sprintf(", at most %d in one request", l.PageSize)
+	case "page":
+		words += fmt.Sprintf(" in pages of %d, numbered", l.PageSize)
+	default:
+		words += fmt.Sprintf(" in pages of %d, continued", l.PageSize)
+	}
+	for _, more := range []struct{ word, value string }{{"filter", l.Filter}, {"sort", l.Sort}, {"projectsornamespaces", l.ProjectsOrNamespaces}} {
+		if more.value != "" {
+			words += fmt.Sprintf(", %s %s", more.word, more.value)
+		}
+	}
+	if l.Verify {
+		words += ", each checked for every object"
+	}
+	return words
 }

@@ -122,6 +122,12 @@ type LocalTarget struct {
 	Datastore Datastore `json:"datastore,omitempty"`
 	// The API server.
 	KubeAPIServer KubeAPIServer `json:"kubeAPIServer,omitempty"`
+	// The controllers: of deployments, namespaces, service accounts, garbage, … Default: none.
+	KubeControllerManager *KubeControllerManager `json:"kubeControllerManager,omitempty"`
+	// The scheduler, which binds pods to nodes. Default: none.
+	KubeScheduler *KubeScheduler `json:"kubeScheduler,omitempty"`
+	// Nodes without machines. Default: none.
+	Kwok *Kwok `json:"kwok,omitempty"`
 	// Rancher's Steve in front of the API server. Default: none.
 	Steve *Steve `json:"steve,omitempty"`
 }

@@ -5,8 +5,10 @@ import (
 	"slices"
 )
 
-// Use is a verb on a resource that a scenario makes requests with.
+// Use is a verb on a resource that a scenario makes requests with, and the user
+// of the phase that does; empty is the load user, or who prepares.
 type Use struct {
+	User Name
 	Verb string
 	Info ResourceInfo
 }
@@ -14,23 +16,26 @@ type Use struct {
 // Uses lists what the spec does to which resources, each once.
 func (s *Spec) Uses() []Use {
 	var all []Use
-	add := func(resource Resource, verbs ...string) {
+	add := func(user Name, resource Resource, verbs ...string) {
 		info, ok := resource.Info()
 		for _, verb := range verbs {
-			if use := (Use{verb, info}); ok && !slices.Contains(all, use) {
+			if use := (Use{user, verb, info}); ok && !slices.Contains(all, use) {
 				all = append(all, use)
 			}
 		}
 	}
 	for _, p := range s.preparations() {
 		if p.Fill != nil {
-			add(p.Fill.resource(), "create")
+			add("", p.Fill.resource(), "create")
+			if p.Fill.resource() == "pods" { // without one no Pod is admitted
+				add("", "serviceaccounts", "create")
+			}
 		}
 	}
 	for _, step := range s.Steps {
 		for _, phase := range step.Phases {
 			if phase.Kube != nil {
-				phase.Kube.uses(add)
+				phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
 			}
 		}
 	}
@@ -51,6 +56,9 @@ func (k *KubeWorkload) uses(add func(Resource, ...string)) {
 		add(k.Delete.Resource, "delete")
 	case k.List != nil:
 		add(k.List.Resource, "list")
+		if k.List.Read == "watch-list" {
+			add(k.List.Resource, "watch")
+		}
 	case k.Watch != nil:
 		add(k.Watch.Resource, "watch")
 	case k.Churn != nil:

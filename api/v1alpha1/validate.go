@@ -19,6 +19,7 @@ type FieldError struct {
 // end, references to what is not there. The scenario has its defaults.
 func (s *Scenario) Validate() []FieldError {
 	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
+	v.controlPlane(s.Spec.Target.Local)
 	v.preparations("spec.prepare", s.Spec.Prepare, false)
 	steps := map[Name]bool{}
 	for i := range s.Spec.Steps {
@@ -33,6 +34,7 @@ func (s *Scenario) Validate() []FieldError {
 	for i := range s.Spec.Objectives {
 		v.objective(fmt.Sprintf("spec.objectives.%d", i), &s.Spec.Objectives[i])
 	}
+	v.experiment(&s.Spec)
 	return v.faults
 }
 
@@ -41,6 +43,7 @@ type validator struct {
 	phases     map[Name]*Phase
 	unmeasured map[Name]bool
 	fills      map[string]int // objects that exist by now, by resource and namespace
+	made       []*Fill        // by now
 	target     Target
 }
 
@@ -55,6 +58,7 @@ func (v *validator) preparations(path string, preparations []Preparation, growin
 			continue
 		}
 		path := fmt.Sprintf("%s.%d.fill", path, i)
+		v.made = append(v.made, fill)
 		if !v.target.servesKubernetes() {
 			v.fault(path, "the target serves no Kubernetes API, through which objects are made")
 		}
@@ -126,6 +130,15 @@ func (v *validator) phase(path string, phase *Phase) {
 	if phase.Kube != nil {
 		v.kube(path+".kube", phase.Kube, phase.Load)
 	}
+	if phase.Steve != nil {
+		v.steve(path+".steve", phase.Steve, phase.Load)
+	}
+	if phase.Disk != nil {
+		v.disk(path+".disk", phase.Disk)
+	}
+	if phase.Etcd != nil {
+		v.etcd(path+".etcd", phase.Etcd, phase.Load)
+	}
 }
 
 // suits checks that the target has what the phase's workload is for.
@@ -134,6 +147,8 @@ func (v *validator) suits(path string, phase *Phase) {
 	switch {
 	case phase.Kube != nil && !v.target.servesKubernetes():
 		v.fault(path+".kube", "the target serves no Kubernetes API")
+	case phase.Steve != nil && local != nil && local.Steve != nil && !v.target.servesKubernetes():
+		v.fault(path+".steve", "Steve needs the API server: leave kubeAPIServer enabled")
 	case phase.Steve != nil && (local == nil || local.Steve == nil):
 		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local")
 	case phase.Disk != nil && v.target.Directory == nil && local == nil:
@@ -209,7 +224,7 @@ func (v *validator) load(path string, phase *Phase) {
 			bounds++
 		}
 	}
-	finite := phase.Kube != nil && phase.Kube.Delete != nil
+	finite := phase.Kube != nil && phase.Kube.Delete != nil || phase.Etcd != nil && phase.Etcd.finite()
 	switch {
 	case phase.Background && bounds > 0:
 		v.fault(path+".closed", "has a bound, but a background phase ends with its step: leave out iterations, iterationsPerClient and duration")
@@ -246,24 +261,74 @@ func (v *validator) objective(path string, o *Objective) {
 		}
 		return
 	}
-	m, err := measure.Parse(o.Measure)
-	if err != nil {
-		v.fault(path+".measure", "%v", err)
+	m, ok := v.measure(path+".measure", o.Measure)
+	if !ok {
 		return
-	}
-	phase := v.phases[Name(m.Phase)]
-	switch {
-	case phase == nil:
-		v.fault(path+".measure", "no phase is called %q%s", m.Phase, NearMiss(m.Phase, keys(v.phases)))
-	case v.unmeasured[Name(m.Phase)]:
-		v.fault(path+".measure", "phase %s is in a step that is not measured", m.Phase)
-	default:
-		v.operation(path+".measure", m, phase)
 	}
 	for side, bound := range map[string]*Bound{"max": o.Max, "min": o.Min} {
 		if bound != nil && bound.Unit != m.Unit() {
 			v.fault(path+"."+side, "%s is in %s, but %s is in %s", bound.Text, bound.Unit, m, m.Unit())
 		}
+	}
+}
+
+// measure checks that a measure is of what the scenario does; false says that it is none.
+func (v *validator) measure(path, text string) (measure.Measure, bool) {
+	m, err := measure.Parse(text)
+	if err != nil {
+		v.fault(path, "%v", err)
+		return m, false
+	}
+	phase := v.phases[Name(m.Phase)]
+	switch {
+	case phase == nil:
+		v.fault(path, "no phase is called %q%s", m.Phase, NearMiss(m.Phase, keys(v.phases)))
+	case v.unmeasured[Name(m.Phase)]:
+		v.fault(path, "phase %s is in a step that is not measured", m.Phase)
+	default:
+		v.operation(path, m, phase)
+	}
+	return m, true
+}
+
+// experiment checks what runs are compared by.
+func (v *validator) experiment(s *Spec) {
+	for i, p := range s.Primary {
+		path := fmt.Sprintf("spec.primary.%d", i)
+		if (p.Measure == "") == (p.PromQL == "") {
+			v.fault(path, "needs exactly one of measure and promql")
+			continue
+		}
+		if p.Measure != "" {
+			v.measure(path+".measure", p.Measure)
+		}
+	}
+	for i, r := range s.References {
+		v.reference(fmt.Sprintf("spec.references.%d", i), r)
+	}
+	if s.Search != nil && len(s.Objectives) == 0 {
+		v.fault("spec.search", "looks for the largest value at which every objective holds: declare objectives")
+	}
+}
+
+func (v *validator) reference(path string, r Reference) {
+	given := 0
+	for field, text := range map[string]string{"measure": r.Measure, "ratio": r.Ratio, "growth": r.Growth} {
+		if text == "" {
+			continue
+		}
+		given++
+		m, ok := v.measure(path+"."+field, text)
+		unit := m.Unit()
+		if field != "measure" {
+			unit = measure.Count
+		}
+		if ok && r.Value.Unit != unit {
+			v.fault(path+".value", "%s is in %s, but %s is in %s", r.Value.Text, r.Value.Unit, field, unit)
+		}
+	}
+	if given != 1 {
+		v.fault(path, "needs exactly one of measure, ratio and growth")
 	}
 }
 
@@ -320,7 +385,7 @@ func NearMiss(name string, names []string) string {
 			best, nearest = candidate, d
 		}
 	}
-	if best == "" {
+	if best == "" || distance(strings.ToLower(name), strings.ToLower(best)) >= len(name) {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)

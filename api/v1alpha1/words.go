@@ -39,6 +39,41 @@ func (l Load) InWords() string {
 	return "no load"
 }
 
+// InWords lists the components.
+func (t *LocalTarget) InWords() string {
+	var parts []string
+	switch d := t.Datastore; {
+	case d.Kine != nil && d.Kine.Backend == SQLite:
+		parts = append(parts, fmt.Sprintf("kine on sqlite (synchronous %s)", d.Kine.Synchronous))
+	case d.Kine != nil:
+		parts = append(parts, fmt.Sprintf("kine on %s", d.Kine.Backend))
+	case d.Etcd != nil && d.Etcd.Members > 1:
+		parts = append(parts, fmt.Sprintf("%d etcd members", d.Etcd.Members))
+	default:
+		parts = append(parts, "one etcd member")
+	}
+	if t.KubeAPIServer.enabled() {
+		parts = append(parts, "kube-apiserver")
+	}
+	if t.KubeControllerManager != nil {
+		parts = append(parts, "kube-controller-manager")
+	}
+	if t.KubeScheduler != nil {
+		parts = append(parts, "kube-scheduler")
+	}
+	if t.Kwok != nil {
+		parts = append(parts, t.Kwok.inWords())
+	}
+	if t.Steve != nil {
+		cache := ""
+		if t.Steve.SQLCache {
+			cache = " with SQL cache"
+		}
+		parts = append(parts, "Steve"+cache)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // InWords says what the workload does.
 func (k *KubeWorkload) InWords() string {
 	switch {

@@ -10,6 +10,9 @@ type Workload interface {
 	InWords() string
 }
 
+// Workloads are the fields of a phase of which one is set.
+func Workloads() []string { return []string{"kube", "steve", "disk", "etcd"} }
+
 // Workload is the phase's one workload; nil, if it has none.
 func (p *Phase) Workload() Workload {
 	if all := p.workloads(); len(all) > 0 {
@@ -47,24 +50,6 @@ func (t Target) servesKubernetes() bool {
 }
 
 func (k KubeAPIServer) enabled() bool { return k.Enabled == nil || *k.Enabled }
-
-// Operations are a page and the walk over all of them.
-func (*SteveWorkload) Operations() (whole, parts []string) {
-	return []string{"walk"}, []string{"page"}
-}
-
-// InWords says what the workload does.
-func (w *SteveWorkload) InWords() string {
-	l := w.List
-	words := "list all " + collectionInWords(l.Resource, l.Namespace) + " through Steve"
-	switch l.Pagination {
-	case "none":
-		return fmt.Sprintf("%s, at most %d in one request", words, l.PageSize)
-	case "page":
-		return fmt.Sprintf("%s in pages of %d, numbered", words, l.PageSize)
-	}
-	return fmt.Sprintf("%s in pages of %d, continued", words, l.PageSize)
-}
 
 // Operations are a block or a batch of entries that is written and synced, and these two apart.
 func (*DiskWorkload) Operations() (whole, parts []string) {
@@ -105,8 +90,8 @@ func (w *EtcdWorkload) Operations() (whole, parts []string) {
 		return []string{"lease"}, []string{"grant", "revoke"}
 	case w.KubeCreate != nil:
 		return []string{"create"}, nil
-	case w.KubeUpdate != nil:
-		return []string{"update"}, nil
+	case w.KubeUpdate != nil: // what an update comes to, and the requests that it takes
+		return []string{"update"}, []string{"attempt", "read-back"}
 	case w.KubeDelete != nil:
 		return []string{"delete"}, nil
 	}

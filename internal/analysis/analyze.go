@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/store"
@@ -18,6 +19,7 @@ func Analyze(ctx context.Context, results *store.Results) (*Result, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("%s holds no run: the experiment ended before its first one began", results.Dir)
 	}
+	laid, unlaid := results.Design()
 	result := &Result{SchemaVersion: SchemaVersion}
 	for _, run := range runs {
 		if err := ctx.Err(); err != nil {
@@ -26,15 +28,34 @@ func Analyze(ctx context.Context, results *store.Results) (*Result, error) {
 		if result.Scenario == "" {
 			result.Tool, result.Scenario, result.Title = run.Info.Tool, run.Info.Scenario, run.Info.Title
 		}
-		result.Runs = append(result.Runs, analyzeRun(ctx, run))
+		result.Runs = append(result.Runs, analyzeRun(ctx, run, laid.Primary))
+	}
+	result.Experiment = experimentOf(result, laid)
+	if unlaid != nil {
+		result.warn("design", unlaid.Error(), "the plan is damaged: all runs of a kind are taken together, and none is a baseline", "")
 	}
 	return result, nil
 }
 
-func analyzeRun(ctx context.Context, stored *store.Run) *Run {
+// AnalyzeRun reads one run of an experiment, by its index.
+func AnalyzeRun(ctx context.Context, results *store.Results, index int) (*Run, error) {
+	runs, err := results.Runs()
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		if run.Info.Index == index {
+			return analyzeRun(ctx, run, nil), nil
+		}
+	}
+	return nil, fmt.Errorf("%s holds no run %d", results.Dir, index)
+}
+
+func analyzeRun(ctx context.Context, stored *store.Run, primary []design.Primary) *Run {
 	run := &Run{
 		Name: stored.Info.Name, Index: stored.Info.Index, Parameters: stored.Info.Parameters, Seed: stored.Info.Seed,
-		Started: stored.Info.Started, Environment: stored.Environment, Steps: []*Step{},
+		Started: stored.Info.Started, Environment: stored.Environment, Steps: []*Step{}, Cell: stored.Info.Cell,
+		Block: stored.Info.Block, Probe: stored.Info.Probe, stored: stored,
 	}
 	if run.Environment.Components == nil {
 		run.Environment.Components = []store.Component{} // null is a surprise to readers of JSON
@@ -53,15 +74,24 @@ func analyzeRun(ctx context.Context, stored *store.Run) *Run {
 	run.Figures = newFigures(run.Duration)
 	run.addOutcomes(gathered)
 	run.addCurves()
+	run.addHeatmaps(gathered)
 	reader := run.openMetrics(stored)
 	if reader != nil {
 		defer reader.Close()
 		run.addUsage(ctx, reader)
 	}
+	expressions := &remembering{evaluator: run.evaluatorOf(reader, stored), answers: map[string]answer{}}
+	run.expressions = expressions.answers
+	for _, p := range primary {
+		if p.PromQL != "" {
+			_, _ = expressions.values(ctx, p.PromQL, run.moments(run.measured()))
+		}
+	}
 	for _, info := range stored.Info.Objectives {
-		run.Objectives = append(run.Objectives, run.judge(ctx, reader, stored.Info.Steps, info)...)
+		run.Objectives = append(run.Objectives, run.judge(ctx, expressions, stored.Info.Steps, info)...)
 	}
 	run.warn(stored)
+	run.check(gathered)
 	return run
 }
 

@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -15,42 +17,133 @@ import (
 // judgeExpression says whether the values of a PromQL expression kept a bound,
 // over time and series: the largest its upper, the smallest its lower one. What
 // gives no value is missed, as a bound on nothing would always be kept.
-func (r *Run) judgeExpression(ctx context.Context, reader *metrics.Reader, info store.ObjectiveInfo) Objective {
+func (r *Run) judgeExpression(ctx context.Context, expressions evaluator, info store.ObjectiveInfo) Objective {
 	o := Objective{ObjectiveInfo: info}
-	if reader == nil {
-		o.Note = "the run has no metrics"
-		return o
-	}
 	measured := r.measured()
 	if measured.end == 0 {
 		o.Note = "no measured step began"
 		return o
 	}
-	values, err := r.evaluate(ctx, reader, info.PromQL, measured)
+	values, err := expressions.values(ctx, info.PromQL, r.moments(measured))
 	if err != nil {
 		o.Note = err.Error()
 		return o
 	}
 	lowest, highest, n := extremes(values)
 	if n == 0 {
-		o.Note = nothing(ctx, reader, info.PromQL, values)
+		o.Note = "the expression gives nothing but NaN over the measured steps, such as 0/0 where nothing happened"
 		return o
 	}
-	o.N = n
+	o.N, o.Note = n, expressions.origin()
 	o.judgeExtremes(lowest, highest)
 	return o
 }
 
-// evaluate gives an expression's values at each second of a span, and at its end.
-func (r *Run) evaluate(ctx context.Context, reader *metrics.Reader, expression string, s span) (promql.Matrix, error) {
+// moments is a span as times of day.
+func (r *Run) moments(s span) moments {
 	at := func(offset float64) time.Time { return r.Started.Add(time.Duration(offset * float64(time.Second))) }
-	values, err := reader.Range(ctx, expression, at(s.start), at(s.end), time.Second)
+	return moments{at(s.start), at(s.end)}
+}
+
+type moments struct{ start, end time.Time }
+
+// evaluator gives the values of expressions.
+type evaluator interface {
+	// values are those at each second of a span, and at its end. There is at least one series; if there
+	// is none, the error says why.
+	values(ctx context.Context, expression string, at moments) (promql.Matrix, error)
+	// origin says where values are from, if not from the run itself.
+	origin() string
+}
+
+// evaluatorOf gives the answers that another Prometheus gave, or was to give,
+// or else the run's own metrics.
+func (r *Run) evaluatorOf(reader *metrics.Reader, stored *store.Run) evaluator {
+	switch {
+	case stored.Queries != nil:
+		r.warnUnanswered(stored)
+		return kept{stored.Queries}
+	case stored.Info.Prometheus != "":
+		return unasked(stored.Info.Prometheus)
+	case reader == nil:
+		return without{}
+	}
+	return live{reader}
+}
+
+// warnUnanswered warns of objectives that the other Prometheus could not say anything of.
+func (r *Run) warnUnanswered(stored *store.Run) {
+	for _, answer := range stored.Queries.Answers {
+		if len(answer.Series) == 0 {
+			r.Warnings = append(r.Warnings, Warning{
+				About: "prometheus", What: answer.Expression + " was not measured", Why: answer.Note,
+				Mend: "ask again with plimsoll report DIR --prometheus " + stored.Queries.Prometheus,
+			})
+		}
+	}
+}
+
+// live evaluates expressions now.
+type live struct{ metrics.Source }
+
+func (l live) values(ctx context.Context, expression string, at moments) (promql.Matrix, error) {
+	values, err := l.Range(ctx, expression, at.start, at.end, time.Second)
 	if err != nil {
 		return nil, err
 	}
-	last, err := reader.At(ctx, expression, at(s.end))
-	return append(values, last...), err
+	last, err := l.At(ctx, expression, at.end)
+	if err != nil {
+		return nil, err
+	}
+	if values = metrics.Join(values, last); len(values) > 0 {
+		return values, nil
+	}
+	why, err := l.WhyNothing(ctx, expression)
+	if err != nil {
+		why = err.Error()
+	}
+	return nil, errors.New("the expression gives no value over the measured steps: " + why)
 }
+
+func (live) origin() string { return "" }
+
+// kept has the answers that another Prometheus gave.
+type kept struct{ *store.Queries }
+
+func (k kept) values(_ context.Context, expression string, _ moments) (promql.Matrix, error) {
+	answer := k.Answer(expression)
+	if answer == nil {
+		return nil, unasked(k.Prometheus).reason()
+	}
+	if values := metrics.FromModel(answer.Series); len(values) > 0 {
+		return values, nil
+	}
+	return nil, errors.New(cmp.Or(answer.Note, "the expression gives no value over the measured steps"))
+}
+
+func (k kept) origin() string { return "evaluated by Prometheus " + k.Prometheus }
+
+// unasked is a Prometheus that was to be asked when the run ended.
+type unasked string
+
+func (u unasked) values(context.Context, string, moments) (promql.Matrix, error) {
+	return nil, u.reason()
+}
+
+func (u unasked) reason() error {
+	return fmt.Errorf("not measured: Prometheus %s was not asked, as the run did not come to its end; plimsoll report DIR --prometheus %s asks it", string(u), string(u))
+}
+
+func (unasked) origin() string { return "" }
+
+// without is a run that has no metrics.
+type without struct{}
+
+func (without) values(context.Context, string, moments) (promql.Matrix, error) {
+	return nil, errors.New("the run has no metrics")
+}
+
+func (without) origin() string { return "" }
 
 // extremes are the values nearest to breaking a bound, and how many there are;
 // NaN is none.
@@ -86,16 +179,4 @@ func (o *Objective) judgeExtremes(lowest, highest promql.FPoint) {
 		return
 	}
 	o.Value = &shown.F
-}
-
-// nothing says why an expression has no value.
-func nothing(ctx context.Context, reader *metrics.Reader, expression string, values promql.Matrix) string {
-	if len(values) > 0 {
-		return "the expression gives nothing but NaN over the measured steps, such as 0/0 where nothing happened"
-	}
-	why, err := reader.WhyNothing(ctx, expression)
-	if err != nil {
-		why = err.Error()
-	}
-	return "the expression gives no value over the measured steps: " + why
 }

@@ -78,6 +78,11 @@ func (r *Run) addUsage(ctx context.Context, reader *metrics.Reader) {
 	r.Figures.CPU = r.componentLines(ctx, reader, `sum by (component) (irate(process_cpu_seconds_total[5s]))`)
 	r.Figures.RSS = r.componentLines(ctx, reader, `sum by (component) (process_resident_memory_bytes)`)
 	measured := r.measuredSeconds()
+	for _, idle := range r.componentLines(ctx, reader, `sum(irate(node_cpu_seconds_total{mode=~"idle|iowait"}[5s]))`) {
+		if s, known := over(idle.Values, measured); known {
+			r.idle = &s.mean
+		}
+	}
 	for _, cpu := range r.Figures.CPU {
 		rss := slices.IndexFunc(r.Figures.RSS, func(l Line) bool { return l.Component == cpu.Component })
 		if rss < 0 {

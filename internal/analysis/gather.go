@@ -26,19 +26,30 @@ type series struct {
 	reasons             map[string]int64
 	perSecond           map[int]int64
 	first, last         int // seconds with a count
-	times               map[store.Clock]*hdrhistogram.Histogram
+	// medians, in seconds, are those of each second's times of whole operations, on the clock that counts.
+	medians map[int]float64
+	// heat counts those times by second, and then by the row of a heatmap.
+	heat  map[int]map[int]int64
+	times map[store.Clock]*hdrhistogram.Histogram
 }
 
 // gather reads a run's recordings.
 func gather(stored *store.Run) gathered {
 	g := gathered{}
 	stored.Counters(func(i record.Interval) { g.at(i).add(i) })
-	stored.Histograms(func(i record.Interval, clock store.Clock) *hdrhistogram.Histogram {
-		times := g.at(i).times
-		if times[clock] == nil {
-			times[clock] = record.NewHistogram()
+	stored.Seconds(func(i record.Interval, clock store.Clock, second store.Second) error {
+		of := g.at(i)
+		if of.times[clock] == nil {
+			of.times[clock] = record.NewHistogram()
 		}
-		return times[clock]
+		main := i.Timing == record.Open && clock == store.Response || i.Timing == record.Closed && clock == store.Service
+		if main || i.Timing == record.Part && clock == store.Service {
+			of.warm(i.Second, second)
+		}
+		if median, any := second.Median(); any && main && i.Outcome == record.OK {
+			of.medians[i.Second] = median.Seconds()
+		}
+		return second.AddTo(of.times[clock])
 	})
 	return g
 }
@@ -47,7 +58,7 @@ func (g gathered) at(i record.Interval) *series {
 	key := seriesKey{i.Phase, i.Op, i.Timing, i.Outcome}
 	if g[key] == nil {
 		g[key] = &series{
-			reasons: map[string]int64{}, perSecond: map[int]int64{}, times: map[store.Clock]*hdrhistogram.Histogram{},
+			reasons: map[string]int64{}, perSecond: map[int]int64{}, times: map[store.Clock]*hdrhistogram.Histogram{}, medians: map[int]float64{}, heat: map[int]map[int]int64{},
 		}
 	}
 	return g[key]

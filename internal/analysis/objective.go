@@ -6,15 +6,14 @@ import (
 	"strings"
 
 	"plimsoll.dev/plimsoll/internal/measure"
-	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
 // judge says whether the run kept a bound; at every point, if it is on a phase
 // that a sweep repeats.
-func (r *Run) judge(ctx context.Context, reader *metrics.Reader, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
+func (r *Run) judge(ctx context.Context, expressions evaluator, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
 	if info.PromQL != "" {
-		return []Objective{r.judgeExpression(ctx, reader, info)}
+		return []Objective{r.judgeExpression(ctx, expressions, info)}
 	}
 	var objectives []Objective
 	for _, at := range atPoints(steps, info) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
@@ -21,13 +22,16 @@ type Result struct {
 	Tool          string `json:"tool"`
 	Scenario      string `json:"scenario"`
 	Title         string `json:"title,omitempty"`
-	Runs          []*Run `json:"runs"`
+	Experiment
+	Runs []*Run `json:"runs"`
 }
 
 // Status is how a run ended.
 type Status string
 
 const (
+	// Invalid runs did all that was planned, but measured plimsoll itself rather than the target.
+	Invalid Status = "invalid"
 	// Complete runs did all that was planned.
 	Complete Status = "complete"
 	// Incomplete runs were interrupted or killed.
@@ -38,11 +42,16 @@ const (
 
 // Run is one run's results.
 type Run struct {
-	Name        string            `json:"name"`
-	Index       int               `json:"index"`
-	Status      Status            `json:"status"`
-	Reason      string            `json:"reason,omitempty"`
-	Parameters  map[string]string `json:"parameters,omitempty"`
+	Name       string            `json:"name"`
+	Index      int               `json:"index"`
+	Status     Status            `json:"status"`
+	Reason     string            `json:"reason,omitempty"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// Cell is the combination of variant and parameters that it is a run of, and Block, from 1, the round in
+	// which it was; Probe is the value that a search tried with it.
+	Cell        design.Cell       `json:"cell"`
+	Block       int               `json:"block,omitempty"`
+	Probe       *store.Point      `json:"probe,omitempty"`
 	Seed        uint64            `json:"seed"`
 	Started     time.Time         `json:"started"`
 	Duration    float64           `json:"durationSeconds"`
@@ -55,6 +64,12 @@ type Run struct {
 
 	// Figures are series for charts; they are rebuilt, not stored.
 	Figures *Figures `json:"-"`
+
+	stored *store.Run
+	// expressions are the values of those in PromQL that were asked for, over the measured steps.
+	expressions map[string]answer
+	// idle is how many CPUs of the machine had nothing to do in the measured steps; nil is not known.
+	idle *float64
 }
 
 // Step is one step's results. Start and End are offsets from the run's start.
@@ -180,6 +195,19 @@ type Figures struct {
 	CPU, RSS []Line
 	// Curves are the percentile curves of the measured operations.
 	Curves []Curve
+	// Heatmaps show how often operations took how long, as time goes by.
+	Heatmaps []Heatmap
+}
+
+// Heatmap counts the times of one operation by when they ended and how long they were.
+type Heatmap struct {
+	Phase, Operation, Clock string
+	// Start is when the first column begins, in seconds from the run's start; every column is Width seconds wide.
+	Start, Width float64
+	// Edges are rising times in seconds; row i counts those from Edges[i] up to Edges[i+1].
+	Edges []float64
+	// Counts are by column, then by row, which are one less than the edges.
+	Counts [][]int64
 }
 
 // Line is one series over Figures.Seconds.

@@ -19,6 +19,9 @@ import (
 // ErrNotFound is a part that is nowhere, and was not or could not be built.
 var ErrNotFound = errors.New("no binary")
 
+// ErrNotBuilt is, beside ErrNotFound, a part that can be built.
+var ErrNotBuilt = errors.New("yet: it will be built")
+
 // Where a binary was found.
 const (
 	Built             = "built"
@@ -56,10 +59,10 @@ func (f *Finder) Find(ctx context.Context, name string) (Binary, error) {
 	return f.find(ctx, name, f.build)
 }
 
-// Locate is Find without building: ErrNotFound stands for a part that Find would build.
+// Locate is Find without building: ErrNotBuilt stands for a part that Find would build.
 func (f *Finder) Locate(ctx context.Context, name string) (Binary, error) {
 	return f.find(ctx, name, func(_ context.Context, r recipe, _ toolchain) (Binary, error) {
-		return Binary{}, fmt.Errorf("%w of %s %s yet: it will be built", ErrNotFound, name, r.version)
+		return Binary{}, fmt.Errorf("%w of %s %s %w", ErrNotFound, name, r.version, ErrNotBuilt)
 	})
 }
 
@@ -100,8 +103,15 @@ func (f *Finder) find(ctx context.Context, name string, build builder) (Binary, 
 	if path, err := exec.LookPath(name); err == nil {
 		return inspect(ctx, path, Path)
 	}
-	return Binary{}, fmt.Errorf("%w of %s %s, and none can be built: %w\n%s\n  - install Go %s or newer: plimsoll then builds %s once, in about %.0f min",
-		ErrNotFound, name, r.version, noTools, waysOut(name), r.goVersion, name, r.part.ExpectedBuild.Minutes())
+	return Binary{}, fmt.Errorf("%w of %s %s, and none can be built: %w\n%s\n  - install Go %s or newer%s: plimsoll then builds %s once, in about %.0f min",
+		ErrNotFound, name, r.version, noTools, waysOut(name), r.goVersion, r.part.compilerToo(), name, r.part.ExpectedBuild.Minutes())
+}
+
+func (p Part) compilerToo() string {
+	if p.CGO {
+		return " and a C compiler"
+	}
+	return ""
 }
 
 // waysOut lists what helps when a part cannot be built.
@@ -144,6 +154,9 @@ func askVersion(ctx context.Context, path string) (string, error) {
 	}
 	return "v" + string(m[1]), nil
 }
+
+// Hash gives the SHA-256 of a file, in hexadecimal.
+func Hash(path string) (string, error) { return hashFile(path) }
 
 func hashFile(path string) (string, error) {
 	file, err := os.Open(path)

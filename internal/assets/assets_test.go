@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,37 @@ func TestLocateDoesNotBuild(t *testing.T) {
 	}
 	if n := w.buildCount(t); n != 1 {
 		t.Errorf("built %d times", n)
+	}
+}
+
+func TestAPartInCNeedsACompiler(t *testing.T) {
+	w := newWorld(t, "")
+	// The go command answers every question for a variable alike: the compiler is called go1.26.0.
+	_, err := (&Finder{}).Find(t.Context(), "kine")
+	for _, want := range []string{"kine has parts in C: there is no C compiler", "apt-get install gcc", "PLIMSOLL_ASSETS", "and a C compiler"} {
+		if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	w.program(t, w.tools, "go1.26.0", "")
+	if b := find(t, "kine"); b.Source != Built {
+		t.Errorf("found %+v", b)
+	}
+}
+
+func TestOnlyPartsInCAreBuiltWithACompiler(t *testing.T) {
+	for _, p := range Parts() {
+		r, err := p.recipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "CGO_ENABLED=0"
+		if p.Name == "kine" {
+			want = "CGO_ENABLED=1"
+		}
+		if !slices.Contains(r.environment(), want) {
+			t.Errorf("%s is built with %v", p.Name, r.environment())
+		}
 	}
 }
 

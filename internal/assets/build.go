@@ -64,17 +64,42 @@ func findToolchain(ctx context.Context, r recipe) (toolchain, error) {
 	if err := r.writePins(dir); err != nil {
 		return toolchain{}, err
 	}
-	cmd := exec.CommandContext(ctx, path, "env", "GOVERSION")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), r.environment()...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return toolchain{}, fmt.Errorf("the Go toolchain %s is of no use: %w: %s", path, err, lastLines(string(out), 3))
+	ask := func(variable string) (string, error) {
+		cmd := exec.CommandContext(ctx, path, "env", variable)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), r.environment()...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("the Go toolchain %s is of no use: %w: %s", path, err, lastLines(string(out), 3))
+		}
+		return lastLines(string(out), 1), nil
 	}
-	v := lastLines(string(out), 1)
+	v, err := ask("GOVERSION")
+	if err != nil {
+		return toolchain{}, err
+	}
 	if version.Compare(v, "go"+r.goVersion) < 0 {
 		return toolchain{}, fmt.Errorf("the Go toolchain %s is too old: %s", path, v)
 	}
+	if r.part.CGO {
+		compiler, err := ask("CC")
+		if err != nil {
+			return toolchain{}, err
+		}
+		if err := findCompiler(compiler); err != nil {
+			return toolchain{}, fmt.Errorf("%s has parts in C: %w", r.part.Name, err)
+		}
+	}
 	return toolchain{path, v}, nil
+}
+
+// findCompiler looks for the C compiler that go would use: a command, and
+// perhaps options of it.
+func findCompiler(command string) error {
+	name, _, _ := strings.Cut(command, " ")
+	if _, err := exec.LookPath(name); err != nil {
+		return fmt.Errorf("there is no C compiler: %w (apt-get install gcc libc6-dev)", err)
+	}
+	return nil
 }
 
 func (r recipe) writePins(dir string) error {
@@ -283,6 +308,8 @@ func explain(err error, e entry) error {
 			[]string{"no space left on device", "disk quota exceeded"}},
 		{errors.New("modules could not be downloaded: is the network up, and is the GOPROXY of `go env` reachable?"),
 			[]string{"no such host", "connection refused", "i/o timeout", "module lookup disabled", "network is unreachable", "TLS handshake"}},
+		{errors.New("the C compiler finds no headers of the C library (apt-get install libc6-dev)"),
+			[]string{"stdlib.h: No such file", "stdio.h: No such file"}},
 		{errors.New("the compiler was killed, probably for lack of memory"), []string{"signal: killed"}},
 	} {
 		for _, sign := range c.signs {

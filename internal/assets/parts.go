@@ -22,6 +22,8 @@ type Part struct {
 	Package, Module string
 	// LDFlags of the linker; {version}, {major} and {minor} stand for those of the module.
 	LDFlags string
+	// CGO says that it has parts in C, so that its build needs a C compiler.
+	CGO bool
 	// ExpectedBuild is the time of a first build on two cores, downloads included.
 	ExpectedBuild time.Duration
 }
@@ -47,6 +49,21 @@ func Parts() []Part {
 		{
 			Name: "kube-scheduler", Pins: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-scheduler", Module: "k8s.io/kubernetes",
 			LDFlags: kubernetesLDFlags, ExpectedBuild: time.Minute,
+		},
+		{
+			// Its version is a constant of its own.
+			Name: "kwok", Pins: "kwok", Package: "sigs.k8s.io/kwok/cmd/kwok", Module: "sigs.k8s.io/kwok",
+			LDFlags: "-s -w", ExpectedBuild: 2 * time.Minute,
+		},
+		{
+			// In C is its SQLite.
+			Name: "kine", Pins: "kine", Package: "github.com/k3s-io/kine", Module: "github.com/k3s-io/kine",
+			LDFlags: "-s -w -X github.com/k3s-io/kine/pkg/version.Version={version}", CGO: true, ExpectedBuild: 2 * time.Minute,
+		},
+		{
+			// Its SQLite is translated into Go.
+			Name: "steve", Pins: "steve", Package: "github.com/rancher/steve", Module: "github.com/rancher/steve",
+			LDFlags: "-s -w -X github.com/rancher/steve/pkg/version.Version={version}", ExpectedBuild: 3 * time.Minute,
 		},
 	}
 }
@@ -138,8 +155,16 @@ func (r recipe) flags() []string {
 // environment undoes what a user's environment, or a `go env -w`, could do to
 // a build. An empty value would let the latter through.
 func (r recipe) environment() []string {
-	return []string{
-		"GOFLAGS=-buildvcs=false", "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0",
+	cgo := "CGO_ENABLED=0"
+	if r.part.CGO {
+		cgo = "CGO_ENABLED=1"
+	}
+	env := []string{
+		"GOFLAGS=-buildvcs=false", "GOWORK=off", "GO111MODULE=on", cgo,
 		"GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH, "GOAMD64=v1", "GOARM64=v8.0",
 	}
+	if r.part.CGO {
+		env = append(env, "CGO_CFLAGS=-O2 -g", "CGO_LDFLAGS=-O2 -g") // Go's own defaults
+	}
+	return env
 }

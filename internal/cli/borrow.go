@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,36 +36,61 @@ func (f *clusterFlags) spec() *v1.BorrowedTarget {
 }
 
 // borrow replaces the plan's target by the cluster of the flags, if they name
-// one; its fills go through the API, as its datastore is not ours.
-func (f *clusterFlags) borrow(p *plan.Plan) {
-	if spec := f.spec(); spec != nil {
-		p.Scenario.Spec.Target = v1.Target{Borrowed: spec}
-		p.Scenario.Spec.FillThroughAPI()
+// one; its fills go through the API, as its datastore is not ours. Variants that
+// differ in the target have nothing left to compare there.
+func (f *clusterFlags) borrow(p *plan.Plan) error {
+	spec := f.spec()
+	if spec == nil {
+		return nil
 	}
+	for _, v := range p.Design.Variants[1:] {
+		if slices.ContainsFunc(v.Changes, func(change string) bool { return strings.HasPrefix(change, "target.") }) {
+			return usage(fmt.Errorf("variant %s changes the target, which on a borrowed cluster is not plimsoll's to change: choose one variant with --only", v.Name))
+		}
+	}
+	for _, cell := range p.Cells {
+		cell.Scenario.Spec.Target = v1.Target{Borrowed: spec}
+		cell.Scenario.Spec.FillThroughAPI()
+	}
+	return nil
 }
 
 // admit opens a borrowed cluster, checks that the user may do what the
-// scenario does, and asks before anything is loaded that is not clearly for tests.
-func (f *clusterFlags) admit(ctx context.Context, env Environment, spec *v1.Spec) (*borrowed.Target, error) {
-	t, err := borrowed.Open(ctx, *spec.Target.Borrowed)
+// scenarios do, and asks before anything is loaded that is not clearly for tests.
+func (f *clusterFlags) admit(ctx context.Context, env Environment, b v1.BorrowedTarget, specs []*v1.Spec) (*borrowed.Target, error) {
+	t, err := borrowed.Open(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	missing, err := t.Missing(ctx, needs(spec))
+	var all []borrowed.Need
+	for _, spec := range specs {
+		for _, need := range needs(spec) {
+			if !slices.Contains(all, need) {
+				all = append(all, need)
+			}
+		}
+	}
+	missing, err := t.Missing(ctx, all)
 	if err != nil {
 		return nil, err
 	}
 	if len(missing) > 0 {
-		var lines []string
-		for _, n := range missing {
-			lines = append(lines, "  "+n.String())
-		}
-		return nil, fmt.Errorf("on cluster %s the user lacks permissions; ask for a ClusterRole that allows to\n%s", t.Name(), strings.Join(lines, "\n"))
+		return nil, lacking(t, missing)
 	}
 	if t.IsTest() || f.yes {
 		return t, nil
 	}
 	return t, env.ask("load cluster " + t.Name())
+}
+
+// lacking names every permission that is missing, and who can give it.
+func lacking(t *borrowed.Target, missing []borrowed.Need) error {
+	var lines []string
+	for _, n := range missing {
+		lines = append(lines, "  "+n.String())
+	}
+	return fmt.Errorf("on cluster %s the user lacks permissions; ask for a ClusterRole that allows, in all namespaces (a run makes its own), to\n%s",
+		t.Name(), strings.Join(lines, "\n"))
 }
 
 // errDeclined is a no, or nobody there to say yes.
@@ -84,16 +110,33 @@ func (e Environment) ask(what string) error {
 	return usage(errDeclined)
 }
 
-// needs are the permissions that a scenario takes.
+// needs are the permissions that a scenario takes, each once. Phases of a user
+// are that user's, whom the kubeconfig's impersonates; namespaces are made, and
+// all is removed, by the kubeconfig's own.
 func needs(spec *v1.Spec) []borrowed.Need {
-	all := []borrowed.Need{{Verb: "create", Resource: "namespaces"}, {Verb: "delete", Resource: "namespaces"}, {Verb: "list", Resource: "namespaces"}}
+	var all []borrowed.Need
+	add := func(n borrowed.Need) {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	for _, verb := range []string{"create", "get", "list", "delete"} {
+		add(borrowed.Need{Verb: verb, Resource: "namespaces"})
+	}
 	for _, use := range spec.Uses() {
+		user := string(use.User)
+		if user != "" {
+			add(borrowed.Impersonate(user))
+		}
 		group, _, grouped := strings.Cut(use.Info.APIVersion, "/")
 		if !grouped {
 			group = ""
 		}
-		need := borrowed.Need{Verb: use.Verb, Group: group, Resource: string(use.Info.Resource)}
-		all = append(all, need)
+		add(borrowed.Need{User: user, Verb: use.Verb, Group: group, Resource: string(use.Info.Resource)})
+		if use.Verb == "create" && !use.Info.Namespaced { // does not go with a namespace
+			add(borrowed.Need{Verb: "list", Group: group, Resource: string(use.Info.Resource)})
+			add(borrowed.Need{Verb: "delete", Group: group, Resource: string(use.Info.Resource)})
+		}
 	}
 	return all
 }

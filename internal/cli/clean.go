@@ -19,10 +19,11 @@ func newClean(env Environment) *cobra.Command {
 		Use:   "clean",
 		Short: "Remove what killed runs have left",
 		Long: `Without flags, removes what killed runs have left on this machine: keys and data of
-local targets. With --kubeconfig or --context, removes the namespaces that runs
-have made on that cluster and that are still there; they have the label
-plimsoll.dev/run. Namespaces of a run that goes on are among them: name the run
-with --run if others use the cluster too.`,
+local targets. With --kubeconfig or --context, removes the namespaces, with what
+is in them, and the objects outside of namespaces that runs have made on that
+cluster and that are still there; they have the label plimsoll.dev/run. Those of
+a run that goes on are among them: name the run with --run if others use the
+cluster too.`,
 		Example: `  plimsoll clean
   plimsoll clean --kubeconfig ~/.kube/config --dry-run
   plimsoll clean --context kind-test --run t8p3kq-1`,
@@ -58,18 +59,16 @@ func cleanCluster(ctx context.Context, env Environment, cluster clusterFlags, sp
 		say(env, "nothing of plimsoll's is left on cluster %s", t.Name())
 		return nil
 	}
-	var names []string
 	for _, l := range left {
-		fmt.Fprintf(env.Stdout, "namespace %s of run %s, made %v ago\n", l.Namespace, l.Run, time.Since(l.Made).Round(time.Second))
-		names = append(names, l.Namespace)
+		fmt.Fprintf(env.Stdout, "%s %s of run %s, made %v ago\n", l.Kind, l.Name, l.Run, time.Since(l.Made).Round(time.Second))
 	}
 	if dry {
 		return nil
 	}
 	if !t.IsTest() && !cluster.yes {
-		if err := env.ask(fmt.Sprintf("remove these %d namespaces from cluster %s", len(names), t.Name())); err != nil {
+		if err := env.ask(fmt.Sprintf("remove what is listed, %d in all, from cluster %s", len(left), t.Name())); err != nil {
 			return err
 		}
 	}
-	return t.Remove(ctx, names)
+	return t.Remove(ctx, left)
 }

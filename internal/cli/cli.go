@@ -25,7 +25,8 @@ const (
 	exitFailure     = 1   // something went wrong
 	exitUsage       = 2   // the command line or the document is wrong
 	exitObjective   = 3   // an objective was missed
-	exitInvalid     = 5   // the run measured something else than it was to: a component died
+	exitWorse       = 4   // a variant is worse than the margin, with --fail-on-worse
+	exitInvalid     = 5   // the run measured something else than it was to: a component died, or plimsoll was the limit
 	exitInterrupted = 130 // Ctrl-C
 )
 
@@ -163,7 +164,8 @@ it as a scenario says, and leaves a report that says what was measured, on what,
 and whether the objectives held.
 
 Exit codes: 0 fine, 1 failure, 2 wrong usage or document, 3 an objective was
-missed, 5 the run is invalid (a component died), 130 interrupted.`,
+missed, 4 a variant is worse (with --fail-on-worse), 5 the run is invalid (a
+component died, or plimsoll itself was the limit), 130 interrupted.`,
 		Example: `  plimsoll run quickstart
   plimsoll plan my-scenario.yaml
   plimsoll report plimsoll-results/quickstart-20261121-093000`,
@@ -182,7 +184,7 @@ missed, 5 the run is invalid (a component died), 130 interrupted.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
-	root.AddCommand(newRun(env), newPlan(env), newReport(env), newQuery(env), newList(env), newUp(env), newClean(env), newDoctor(env), newSchema(env), newVersion(env))
+	root.AddCommand(newRun(env), newPlan(env), newReport(env), newCompare(env), newQuery(env), newList(env), newUp(env), newClean(env), newDoctor(env), newCalibrate(env), newSchema(env), newVersion(env), newNullServer(env))
 	for _, command := range append(root.Commands(), root) {
 		command.Args = usageArgs(command.Args)
 	}

@@ -88,6 +88,9 @@ func TestScripts(t *testing.T) {
 			"smalldisk":  smallDisk,
 			"within":     within,
 			"controller": controller,
+			"kube":       kube,
+			"refused":    refused,
+			"credential": credential,
 		},
 	})
 }

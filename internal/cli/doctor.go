@@ -14,21 +14,38 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/sampler"
 	"plimsoll.dev/plimsoll/internal/store"
+	"plimsoll.dev/plimsoll/internal/target/local"
 )
 
 func newDoctor(env Environment) *cobra.Command {
-	return &cobra.Command{
+	var disk string
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say whether this machine can run scenarios",
 		Long: `Looks at what a run needs: parts or a Go toolchain to build them, disk space,
-memory, limits and ports. Exit code 1 says that something is missing.`,
-		Example: "  plimsoll doctor",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), env) },
+memory, limits and ports. Exit code 1 says that something is missing.
+
+With --disk it answers another question in ten seconds: is the disk of a folder
+good enough for etcd? It writes there as etcd's advice on fio does, and as etcd
+itself does, waits for each write to last, and removes what it has written. Exit
+code 3 says that the 99th percentile of fdatasync is not below 10 ms.`,
+		Example: `  plimsoll doctor
+  plimsoll doctor --disk .
+  plimsoll doctor --disk /var/lib/etcd && echo good enough`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("disk") {
+				return doctorDisk(cmd.Context(), env, disk)
+			}
+			return doctor(cmd.Context(), env)
+		},
 	}
+	cmd.Flags().StringVar(&disk, "disk", "", "measure the disk of this `folder` for ten seconds instead")
+	return cmd
 }
 
 // state is how well something is.
@@ -62,6 +79,12 @@ func doctor(ctx context.Context, env Environment) error {
 	}
 	for _, part := range []string{"etcd", "kube-apiserver"} {
 		findings = append(findings, partFinding(ctx, part))
+	}
+	for _, part := range []string{"kine", "steve"} {
+		findings = append(findings, optional(partFinding(ctx, part), "only for scenarios with "+part))
+	}
+	for _, backend := range []v1.Backend{v1.Postgres, v1.MariaDB} {
+		findings = append(findings, serverFinding(ctx, backend))
 	}
 	findings = append(findings, space("results (here)", here, 2), cacheSpace(), dataDisk(host), openFiles(), ports(), clockSource())
 	return printFindings(env, findings)
@@ -129,14 +152,27 @@ func partFinding(ctx context.Context, part string) finding {
 	switch {
 	case err == nil:
 		return finding{fine, part, fmt.Sprintf("%s (%s: %s)", binary.Version, binary.Source, binary.Path), ""}
-	case errors.Is(err, assets.ErrNotFound):
-		if _, noGo := exec.LookPath("go"); noGo != nil {
-			return finding{failing, part, err.Error(), ""}
-		}
+	case errors.Is(err, assets.ErrNotBuilt):
 		return finding{fine, part, "not there yet; the first run builds it", ""}
 	default:
 		return finding{failing, part, err.Error(), ""}
 	}
+}
+
+// optional makes a warning of the failure of what not every scenario needs.
+func optional(f finding, when string) finding {
+	if f.state == failing {
+		f.state, f.mend = warning, when
+	}
+	return f
+}
+
+func serverFinding(ctx context.Context, backend v1.Backend) finding {
+	server, err := local.FindServer(ctx, backend)
+	if err != nil {
+		return finding{warning, string(backend), err.Error(), "only for scenarios with kine over it"}
+	}
+	return finding{fine, string(backend), fmt.Sprintf("%s (%s)", server.Version, server.Path), ""}
 }
 
 // space checks that dir's file system has room for gibibytes.

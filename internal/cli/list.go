@@ -23,11 +23,11 @@ func newList(env Environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				scenario, err := plan.Load(name, source, nil)
+				experiment, err := plan.Load(name, source, nil)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(table, "%s\t%s\n", name, scenario.Metadata.Title)
+				fmt.Fprintf(table, "%s\t%s\n", name, experiment.Scenario().Metadata.Title)
 			}
 			return table.Flush()
 		},

@@ -36,13 +36,17 @@ type queryFlags struct {
 
 func newQuery(env Environment) *cobra.Command {
 	var flags queryFlags
+	var prometheus prometheusFlags
 	cmd := &cobra.Command{
 		Use:   "query RUN EXPR",
 		Short: "Ask a run's metrics a question, in PromQL",
 		Long: `Evaluates a PromQL expression, with Prometheus's own engine, over the metrics that
-were sampled during a run: those of the components (etcd, kube-apiserver), and
-the CPU, memory, open files and threads of each process. All have the label
-component.
+were sampled during a run: those of the components (etcd, kube-apiserver), the
+CPU, memory, open files and threads of each process, and the figures of the host
+under the names of node_exporter. All have the label component.
+
+With --prometheus the expression is evaluated by a Prometheus of yours instead,
+such as that of a borrowed cluster, at the times of the run.
 
 RUN is a run's directory (results/runs/0001-NAME), or a results directory: then
 its run 1, or the one that --run says.
@@ -59,11 +63,13 @@ a sample stands for the five seconds after it.`,
   # CPUs that each component used, second by second
   plimsoll query results 'sum by (component) (irate(process_cpu_seconds_total[5s]))' --range
   # memory of the second run, 30 s after its start, for a program
-  plimsoll query results process_resident_memory_bytes --run 2 --to 30s --format json`,
+  plimsoll query results process_resident_memory_bytes --run 2 --to 30s --format json
+  # the same run, as the Prometheus of its cluster saw it
+  plimsoll query results 'sum by (verb) (rate(apiserver_request_total[2m]))' --prometheus http://127.0.0.1:9090`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.changed = cmd.Flags().Changed
-			return query(cmd.Context(), env, flags, args[0], args[1])
+			return query(cmd.Context(), env, flags, &prometheus, args[0], args[1])
 		},
 	}
 	cmd.Flags().IntVar(&flags.run, "run", 1, "`number` of the run in a results directory")
@@ -72,11 +78,12 @@ a sample stands for the five seconds after it.`,
 	cmd.Flags().DurationVar(&flags.to, "to", 0, "end of a range, or the moment asked for, as an `offset` from the run's start (default: end of the measured steps)")
 	cmd.Flags().DurationVar(&flags.step, "step", time.Second, "time between two rows of a range")
 	cmd.Flags().StringVarP(&flags.format, "format", "f", "table", "`format` of the answer: table, csv or json")
+	prometheus.register(cmd, "ask")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"table", "csv", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func query(ctx context.Context, env Environment, flags queryFlags, dir, expression string) (err error) {
+func query(ctx context.Context, env Environment, flags queryFlags, prometheus *prometheusFlags, dir, expression string) (err error) {
 	if err := errors.Join(flags.check(), metrics.CheckExpression(expression)); err != nil {
 		return usage(err)
 	}
@@ -87,29 +94,48 @@ func query(ctx context.Context, env Environment, flags queryFlags, dir, expressi
 	if err := flags.place(run); err != nil {
 		return err
 	}
-	reader, err := metrics.Open(run.MetricsDir())
+	source, err := queriedSource(run, prometheus)
 	if err != nil {
-		return fmt.Errorf("%s has no metrics: %w", shownPath(run.Dir), err)
+		return err
 	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
+	defer func() { err = errors.Join(err, source.Close()) }()
 	a := answer{Expression: expression, overTime: flags.overTime, started: run.Info.Started}
 	to := run.Info.Started.Add(flags.to)
 	if flags.overTime {
-		a.series, err = reader.Range(ctx, expression, run.Info.Started.Add(flags.from), to, flags.step)
+		a.series, err = source.Range(ctx, expression, run.Info.Started.Add(flags.from), to, flags.step)
 	} else {
-		a.series, err = reader.At(ctx, expression, to)
+		a.series, err = source.At(ctx, expression, to)
 	}
 	if err != nil {
 		return err
 	}
 	if len(a.series) == 0 {
-		why, err := reader.WhyNothing(ctx, expression)
+		why, err := source.WhyNothing(ctx, expression)
 		if err != nil {
 			return err
+		}
+		if run.Info.Prometheus != "" && prometheus.url == "" {
+			why += "; this run's objectives were evaluated by a Prometheus, which can be asked with --prometheus " + run.Info.Prometheus
 		}
 		return fmt.Errorf("nothing matches %s %s: %s", expression, flags.inWords(), why)
 	}
 	return a.print(env.Stdout, flags.format)
+}
+
+// queriedSource is the Prometheus of the flags or, without one, the run's own metrics.
+func queriedSource(run *store.Run, prometheus *prometheusFlags) (metrics.Source, error) {
+	remote, err := prometheus.open()
+	if err != nil {
+		return nil, err
+	}
+	if remote != nil {
+		return remote, nil
+	}
+	reader, err := metrics.Open(run.MetricsDir())
+	if err != nil {
+		return nil, fmt.Errorf("%s has no metrics: %w", shownPath(run.Dir), err)
+	}
+	return reader, nil
 }
 
 // mostRows bounds a range.

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,19 +19,30 @@ import (
 
 func newReport(env Environment) *cobra.Command {
 	var format string
+	var prometheus prometheusFlags
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Rebuild the reports of a results directory",
-		Long: `Reads what a run wrote down and makes result.json, summary.csv and report.html
-anew. It needs nothing but the directory, also when the run was cut short.`,
+		Long: `Reads what a run wrote down and makes result.json, summary.csv, comparison.csv, bench.txt,
+junit.xml and report.html anew. It needs nothing but the directory, also when the run was cut short.
+
+With --prometheus, objectives in PromQL are first evaluated anew by that
+Prometheus, over the measured steps of each run, and its answers are kept in the
+directory: later reports go by them.`,
 		Example: `  plimsoll report plimsoll-results/quickstart-20261121-093000
-  plimsoll report results --format json | jq '.runs[0].objectives'`,
+  plimsoll report results --format json | jq '.runs[0].objectives'
+  plimsoll report results --prometheus http://127.0.0.1:9090`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			results, err := store.Open(args[0])
 			if err != nil {
 				return err
 			}
+			remote, err := prometheus.open()
+			if err != nil {
+				return err
+			}
+			askPrometheus(cmd.Context(), env, remote, results)
 			if format == "" {
 				_, err := writeReports(cmd.Context(), env, results)
 				return err
@@ -40,25 +54,42 @@ anew. It needs nothing but the directory, also when the run was cut short.`,
 			return printReport(env, result, format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "format", "f", "", "print one `format` (text, json, csv or html) to standard output instead of writing files")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json", "csv", "html"}, cobra.ShellCompDirectiveNoFileComp))
+	registerFormat(cmd, &format, "", "print one `format` to standard output instead of writing files")
+	prometheus.register(cmd, "first have the PromQL objectives evaluated by")
 	return cmd
 }
 
-func printReport(env Environment, result *analysis.Result, format string) error {
-	switch format {
-	case "text":
-		return printTerminal(env, result)
-	case "json":
-		encoder := json.NewEncoder(env.Stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
-	case "csv":
-		return report.Summary(env.Stdout, result)
-	case "html":
-		return report.HTML(env.Stdout, result)
+// formats are the ways to write a result, but for the terminal's.
+func formats() map[string]func(io.Writer, *analysis.Result) error {
+	return map[string]func(io.Writer, *analysis.Result) error{
+		"csv": report.Summary, "comparison": report.Comparison, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML,
+		"json": func(w io.Writer, result *analysis.Result) error {
+			encoder := json.NewEncoder(w)
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(result)
+		},
 	}
-	return usage(fmt.Errorf("--format %s: there are text, json, csv and html", format))
+}
+
+// formatNames lists the values of --format.
+func formatNames() []string {
+	return append([]string{"text"}, slices.Sorted(maps.Keys(formats()))...)
+}
+
+func registerFormat(cmd *cobra.Command, format *string, otherwise, what string) {
+	cmd.Flags().StringVarP(format, "format", "f", otherwise, what+": "+strings.Join(formatNames(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func printReport(env Environment, result *analysis.Result, format string) error {
+	if format == "text" {
+		return printTerminal(env, result)
+	}
+	write := formats()[format]
+	if write == nil {
+		return usage(fmt.Errorf("--format %s: there are %s", format, strings.Join(formatNames(), ", ")))
+	}
+	return write(env.Stdout, result)
 }
 
 func printTerminal(env Environment, result *analysis.Result) error {
@@ -78,10 +109,13 @@ func writeReports(ctx context.Context, env Environment, results *store.Results) 
 	if err := results.WriteResult(result); err != nil {
 		return nil, err
 	}
-	for name, write := range map[string]func(io.Writer, *analysis.Result) error{
-		store.SummaryFile: report.Summary,
-		store.ReportFile:  report.HTML,
-	} {
+	written := map[string]func(io.Writer, *analysis.Result) error{
+		store.SummaryFile: report.Summary, store.ReportFile: report.HTML, store.JUnitFile: report.JUnit, store.BenchFile: report.Benchfmt,
+	}
+	if len(result.Comparisons) > 0 {
+		written[store.ComparisonFile] = report.Comparison
+	}
+	for name, write := range written {
 		if err := writeFile(results.Path(name), func(w io.Writer) error { return write(w, result) }); err != nil {
 			return nil, fmt.Errorf("write %s: %w", name, err)
 		}

@@ -1,152 +1,196 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/engine"
 	"plimsoll.dev/plimsoll/internal/plan"
 	"plimsoll.dev/plimsoll/internal/store"
-	"plimsoll.dev/plimsoll/internal/target"
-	"plimsoll.dev/plimsoll/internal/target/local"
-	"plimsoll.dev/plimsoll/internal/workspace"
 )
 
 func newRun(env Environment) *cobra.Command {
 	var flags scenarioFlags
 	var cluster clusterFlags
-	var output string
+	var prometheus prometheusFlags
+	var output, resume, served string
 	cmd := &cobra.Command{
 		Use:   "run NAME|FILE",
 		Short: "Run a scenario and write its report",
 		Long: `Runs a scenario, built in or in a file: starts the target, prepares it, loads it
-step by step, stops it, and writes results.
+step by step, stops it, and writes results. Variants and repetitions are run in
+blocks, in random order, each time on a fresh target.
 
 The first run builds the parts that it needs, which takes some minutes; later
 runs take them from a cache. To use binaries of your own, put them into a folder
 and name it in PLIMSOLL_ASSETS (or KUBEBUILDER_ASSETS).
 
-Ctrl-C once ends the run in order and reports what was measured; twice ends it at once.`,
+Ctrl-C once ends the run in order and reports what was measured; twice ends it at once.
+An experiment of many runs that was ended goes on with --resume DIR: runs that
+are complete are not done again.`,
 		Example: `  plimsoll run quickstart
   plimsoll run quickstart --set objects=20000 --set rate=500/s
   plimsoll run my-scenario.yaml --repetitions 6 --output results
-  plimsoll run quickstart --kubeconfig ~/.kube/config --context kind-test`,
-		Args:              cobra.ExactArgs(1),
+  plimsoll run my-scenario.yaml --only baseline --only objects=1000
+  plimsoll run --resume results
+  plimsoll run quickstart --kubeconfig ~/.kube/config --context kind-test
+  plimsoll run my-scenario.yaml --kubeconfig ~/.kube/config --prometheus http://127.0.0.1:9090`,
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, source, err := flags.load(args[0])
-			if err != nil {
+			e := experiment{env: env, flags: &flags, cluster: &cluster, prometheus: &prometheus, serve: served}
+			if err := e.load(args, resume, output); err != nil {
 				return err
 			}
-			cluster.borrow(p)
-			if output == "" {
-				output = filepath.Join("plimsoll-results", string(p.Scenario.Metadata.Name)+"-"+time.Now().Format("20060102-150405"))
-			}
 			env.interrupted("keeping what was measured and stopping")
-			return run(cmd.Context(), env, p, &cluster, source, output)
+			return e.run(cmd.Context())
 		},
 	}
 	flags.register(cmd)
 	cluster.register(cmd)
+	prometheus.register(cmd, "evaluate the PromQL objectives of a borrowed cluster by")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`folder` for the results (default plimsoll-results/NAME-TIME)")
+	cmd.Flags().StringVar(&served, "serve", "", "show the report in a browser while it grows, at this loopback `address`, such as 127.0.0.1:0")
+	cmd.Flags().StringVar(&resume, "resume", "", "go on with the experiment in this results `folder`")
 	return cmd
 }
 
-func run(ctx context.Context, env Environment, p *plan.Plan, cluster *clusterFlags, source []byte, output string) (err error) {
-	display := newDisplay(env)
-	provision, done, err := provider(ctx, env, display, cluster, &p.Scenario.Spec)
+// experiment is what the verb run carries out.
+type experiment struct {
+	env        Environment
+	flags      *scenarioFlags
+	cluster    *clusterFlags
+	prometheus *prometheusFlags
+
+	document document
+	plan     *plan.Plan
+	output   string
+	serve    string         // loopback address, if it is to be shown live
+	results  *store.Results // from the start when it is resumed
+}
+
+// load plans the experiment, or reads the plan of the one that is resumed.
+func (e *experiment) load(args []string, resume, output string) (err error) {
+	switch {
+	case resume != "":
+		return e.loadResumed(args, resume, output)
+	case len(args) == 0:
+		return usage(fmt.Errorf("name a scenario: one of %s, or a file; or --resume DIR\nsee 'plimsoll run --help'", strings.Join(builtIn(), ", ")))
+	}
+	if e.plan, e.document, err = e.flags.load(args[0]); err != nil {
+		return err
+	}
+	e.output = cmp.Or(output, filepath.Join("plimsoll-results", e.plan.Name+"-"+time.Now().Format("20060102-150405")))
+	return e.cluster.borrow(e.plan)
+}
+
+// loadResumed reads an experiment that was begun. It is what it was: nothing of
+// it can be chosen anew.
+func (e *experiment) loadResumed(args []string, dir, output string) (err error) {
+	changed := len(args) > 0 || output != ""
+	for _, flag := range []string{"set", "only", "repetitions", "seed"} {
+		changed = changed || e.flags.changed(flag)
+	}
+	if changed {
+		return usage(errors.New("--resume goes on with an experiment as it was planned: leave out the scenario, --set, --only, --repetitions, --seed and --output"))
+	}
+	if e.results, err = store.Open(dir); err != nil {
+		return err
+	}
+	data, err := e.results.PlanJSON()
+	if err != nil {
+		return err
+	}
+	if e.plan, err = plan.Read(data); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	source, err := os.ReadFile(e.results.Path(store.ScenarioFile))
+	e.document = document{store.ScenarioFile, source}
+	return err
+}
+
+func (e *experiment) run(ctx context.Context) (err error) {
+	display := newDisplay(e.env)
+	remote, err := e.prometheus.openFor(ctx, e.plan.Cells[0].Scenario.Spec.Target)
+	if err != nil {
+		return err
+	}
+	provision, done, err := provider(ctx, e.env, display, e.cluster, e.plan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	results, err := store.Create(output, source, p)
-	if err != nil {
-		if errors.Is(err, store.ErrNotEmpty) {
-			err = usage(err)
-		}
+	if err := e.open(); err != nil {
 		return err
 	}
-	display.Say("%s: roughly %v", p.Scenario.Metadata.Name, time.Duration(p.Estimate.Duration).Round(time.Second))
-	e := engine.Engine{Provision: provision, Watcher: display, Tool: toolVersion()}
-	failure := e.Run(ctx, p, results)
-	// What was measured is reported even if the run was cut short: not by a cancelled context.
-	result, err := writeReports(context.WithoutCancel(ctx), env, results)
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	if err := e.serveLive(watched, display); err != nil {
+		return err
+	}
+	display.Say("%s: roughly %v", e.plan.Name, time.Duration(e.plan.Estimate.Duration).Round(time.Second))
+	runner := &engine.Engine{Provision: provision, Watcher: display, Tool: toolVersion()}
+	if remote != nil {
+		runner.Prometheus = remote.URL()
+	}
+	var failure error
+	if e.plan.Design.Search != nil {
+		failure = e.search(ctx, runner)
+	} else {
+		failure = runner.Run(ctx, e.plan, e.results)
+	}
+	askPrometheus(ctx, e.env, remote, e.results)
+	return e.conclude(ctx, failure)
+}
+
+// open makes the results directory, unless it is there already.
+func (e *experiment) open() (err error) {
+	if e.results != nil {
+		return nil
+	}
+	e.results, err = store.Create(e.output, e.document.source, e.plan)
+	if errors.Is(err, store.ErrNotEmpty) {
+		err = usage(err)
+	}
+	return err
+}
+
+// conclude reports what was measured, also of an experiment that was cut short.
+func (e *experiment) conclude(ctx context.Context, failure error) error {
+	result, err := writeReports(context.WithoutCancel(ctx), e.env, e.results)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
 	if failure != nil {
+		if len(e.plan.Runs) > 1 {
+			say(e.env, "to go on: plimsoll run --resume %s", shownPath(e.results.Dir))
+		}
 		return failure
 	}
-	if missed := missedObjectives(result); missed > 0 {
+	return verdictOf(result, e.plan.Design.Search != nil)
+}
+
+// verdictOf is the error that a result stands for: runs that measured plimsoll
+// itself, or objectives that were missed. A search misses some on purpose.
+func verdictOf(result *analysis.Result, searched bool) error {
+	for _, run := range result.Runs {
+		if run.Status == analysis.Invalid {
+			return &codedError{code: exitInvalid}
+		}
+	}
+	if !searched && missedObjectives(result) > 0 {
 		return &codedError{code: exitObjective}
 	}
 	return nil
-}
-
-// findParts finds the target's binaries before anything is timed, building those that are missing.
-func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error {
-	if spec.Local == nil {
-		return nil
-	}
-	for _, part := range local.Parts(*spec.Local) {
-		if _, err := finder.Find(ctx, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// provider gives the way to the targets of a scenario, with everything done
-// that can fail before a run begins. done ends it.
-func provider(ctx context.Context, env Environment, display *display, cluster *clusterFlags, spec *v1.Spec) (provision engine.Provision, done func() error, err error) {
-	if spec.Target.Borrowed != nil {
-		t, err := cluster.admit(ctx, env, spec)
-		if err != nil {
-			return nil, nil, err
-		}
-		return func(context.Context, v1.Target, string, string) (target.Target, error) { return t, nil }, func() error { return nil }, nil
-	}
-	finder := &assets.Finder{Progress: display.build}
-	if err := findParts(ctx, finder, spec.Target); err != nil {
-		return nil, nil, err
-	}
-	space, err := openWorkspace()
-	if err != nil {
-		return nil, nil, err
-	}
-	return provideLocal(finder, space), space.Close, nil
-}
-
-// provideLocal starts a fresh local target for each run.
-func provideLocal(finder *assets.Finder, space *workspace.Workspace) engine.Provision {
-	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
-		t, err := local.Start(ctx, local.Options{
-			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder,
-		})
-		if err != nil {
-			return nil, err // a nil *local.Target would be a target
-		}
-		return t, nil
-	}
-}
-
-// openWorkspace makes this process's private folder in the cache, as that is on
-// a disk; a folder for temporary files may be in memory.
-func openWorkspace() (*workspace.Workspace, error) {
-	cache, err := assets.CacheDir()
-	if err != nil {
-		return nil, err
-	}
-	return workspace.Open(cache)
 }
 
 func missedObjectives(result *analysis.Result) int {

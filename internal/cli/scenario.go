@@ -18,6 +18,7 @@ import (
 // scenarioFlags choose and change a scenario.
 type scenarioFlags struct {
 	set         map[string]string
+	only        []string
 	repetitions int
 	seed        uint64
 	changed     func(flag string) bool // given on the command line
@@ -29,30 +30,49 @@ const maxRepetitions = 1000
 func (f *scenarioFlags) register(cmd *cobra.Command) {
 	f.changed = cmd.Flags().Changed
 	cmd.Flags().StringToStringVar(&f.set, "set", nil, "value of a `parameter=value` of the scenario; may be repeated")
-	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "how often to run, instead of what the scenario says")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only this `variant`, or parameter=value; may be repeated")
+	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "how often to run each variant, instead of what the scenario says")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of every random choice, instead of the scenario's")
 }
 
+// document is a scenario as it was found.
+type document struct {
+	name   string // as shown
+	source []byte
+}
+
 // load reads a scenario by the name of a built-in one or by its file, and plans it.
-func (f *scenarioFlags) load(name string) (*plan.Plan, []byte, error) {
+func (f *scenarioFlags) load(name string) (*plan.Plan, document, error) {
 	source, shown, err := readScenario(name)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, document{}, usage(err)
 	}
-	scenario, err := plan.Load(shown, source, f.set)
+	d := document{shown, source}
+	p, err := f.plan(d, f.set)
+	return p, d, err
+}
+
+// plan plans a document with parameters replaced by those in set.
+func (f *scenarioFlags) plan(d document, set map[string]string) (*plan.Plan, error) {
+	experiment, err := plan.Load(d.name, d.source, set)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	choice := plan.Choice{Set: set, Only: f.only}
 	if f.changed("repetitions") {
 		if f.repetitions < 1 || f.repetitions > maxRepetitions {
-			return nil, nil, usage(fmt.Errorf("--repetitions %d: must be at least 1 and at most %d", f.repetitions, maxRepetitions))
+			return nil, usage(fmt.Errorf("--repetitions %d: must be at least 1 and at most %d", f.repetitions, maxRepetitions))
 		}
-		scenario.Spec.Repetitions = f.repetitions
+		choice.Repetitions = f.repetitions
 	}
 	if f.changed("seed") {
-		scenario.Spec.Seed = f.seed
+		choice.Seed = &f.seed
 	}
-	return plan.New(scenario, f.set), source, nil
+	p, err := plan.New(experiment, choice)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return p, nil
 }
 
 func readScenario(name string) (source []byte, shown string, err error) {

@@ -20,7 +20,7 @@ func newUp(env Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up NAME|FILE",
 		Short: "Start a scenario's target and keep it running",
-		Long: `Starts the target of a scenario, prints the path of a kubeconfig on standard
+		Long: `Starts the target of a scenario (of several variants the first that --only leaves), prints the path of a kubeconfig on standard
 output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 		Example: `  plimsoll up quickstart
   kubectl --kubeconfig "$(cat kubeconfig-path)" get namespaces   # after: plimsoll up quickstart > kubeconfig-path`,
@@ -31,16 +31,17 @@ output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 			if err != nil {
 				return err
 			}
-			if p.Scenario.Spec.Target.Local == nil {
-				return usage(errors.New("the scenario's target is a borrowed cluster, which is up already"))
+			spec := p.Cells[0].Scenario.Spec.Target
+			if spec.Local == nil {
+				return usage(errors.New("the scenario's target is not one that plimsoll starts: there is nothing to bring up"))
 			}
 			display := newDisplay(env)
 			finder := &assets.Finder{Progress: display.build}
-			if err := findParts(cmd.Context(), finder, p.Scenario.Spec.Target); err != nil {
+			if err := findParts(cmd.Context(), finder, spec); err != nil {
 				return err
 			}
 			env.interrupted("stopping and removing the target")
-			return up(cmd.Context(), env, local.Options{Spec: *p.Scenario.Spec.Target.Local, Binaries: finder})
+			return up(cmd.Context(), env, local.Options{Spec: *spec.Local, Binaries: finder})
 		},
 	}
 	flags.register(cmd)
@@ -53,6 +54,7 @@ func up(ctx context.Context, env Environment, o local.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, space.Close()) }()
+	o.Note = func(note string) { say(env, "%s", note) }
 	o.Dir, o.LogDir, o.Own = filepath.Join(space.Dir, "work"), filepath.Join(space.Dir, "logs"), space.Own
 	started := time.Now()
 	t, err := local.Start(ctx, o)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/sampler"
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/workload/etcd"
 	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
 
@@ -38,16 +40,52 @@ type Engine struct {
 	Provision Provision
 	Watcher   Watcher
 	Tool      string // version of plimsoll, for the record
+	// Prometheus is the URL of the one that will evaluate objectives, for the record; empty if none will.
+	Prometheus string
 }
 
-// Run carries out every run of the plan. Cancelling ctx ends it in order: no
-// operation starts any more, those under way may finish, and what was measured
-// is written. The error is that of the first run that did not end as planned.
+// maxFailedInARow is how many runs may fail one after the other before an
+// experiment ends: what befalls that many befalls the rest too.
+const maxFailedInARow = 2
+
+// Run carries out every run of the plan that the results do not have already.
+// Cancelling ctx ends it in order: no operation starts any more, those under way
+// may finish, and what was measured is written. A run that fails is excluded
+// from what is compared, and the experiment goes on. The error is that of all
+// runs that did not end as planned.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan, results *store.Results) error {
+	var failures []error
+	inARow := 0
 	for _, planned := range p.Runs {
-		if err := e.run(ctx, p, planned, results); err != nil {
-			return fmt.Errorf("run %d of %d: %w", planned.Index, len(p.Runs), err)
+		if results.Completed(planned.Index, planned.Name) {
+			continue
 		}
+		err := e.RunOne(ctx, p, planned, results)
+		if err == nil {
+			inARow = 0
+			continue
+		}
+		failures = append(failures, err)
+		if inARow++; inARow == maxFailedInARow || ctx.Err() != nil || len(p.Runs) == 1 {
+			break
+		}
+		if planned.Index < len(p.Runs) {
+			e.Watcher.Say("%v\ngoing on with the next run", err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// RunOne carries out one run of the plan.
+func (e *Engine) RunOne(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) error {
+	if len(p.Runs) > 1 {
+		e.Watcher.Say("run %d of %d: %s", planned.Index, len(p.Runs), planned.Name)
+	}
+	if err := results.SetAside(planned.Index, planned.Name); err != nil {
+		return err
+	}
+	if err := e.run(ctx, p, planned, results); err != nil {
+		return fmt.Errorf("run %d of %d: %w", planned.Index, len(p.Runs), err)
 	}
 	return nil
 }
@@ -55,31 +93,34 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan, results *store.Results) 
 // run is one run under way.
 type run struct {
 	*Engine
-	plan     *plan.Plan
-	planned  plan.Run
-	spec     *v1.Spec
-	clock    loop.Clock
-	writer   *store.RunWriter
-	recorder *record.Recorder
-	metrics  *metrics.DB
-	target   target.Target
-	api      target.KubeAPI
-	id       string // labels what is made
-	cancel   context.CancelCauseFunc
-	filled   map[v1.Objects]int // how many there are of the objects that were filled
-	writes   kube.Writes        // of all phases, for their watches
+	plan       *plan.Plan
+	planned    plan.Run
+	spec       *v1.Spec
+	clock      loop.Clock
+	writer     *store.RunWriter
+	recorder   *record.Recorder
+	metrics    *metrics.DB
+	target     target.Target
+	api        target.KubeAPI
+	id         string // labels what is made
+	cancel     context.CancelCauseFunc
+	filled     map[v1.Objects]int // how many there are of the objects that were filled
+	writes     kube.Writes        // of all phases, for their watches
+	etcdWrites etcd.Writes        // the same of etcd\'s API
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
 	clock := loop.NewClock()
-	writer, err := results.CreateRun(runInfo(e.Tool, p, planned, clock.Start()))
+	info := runInfo(e.Tool, p, planned, clock.Start())
+	info.Prometheus = e.Prometheus
+	writer, err := results.CreateRun(info)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &run{
-		Engine: e, plan: p, planned: planned, spec: &p.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
+		Engine: e, plan: p, planned: planned, spec: &planned.Cell.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
 		id: runID(clock.Start(), planned.Index), cancel: cancel, filled: map[v1.Objects]int{},
 	}
 	defer func() { err = r.end(err) }()
@@ -102,9 +143,13 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	return nil
 }
 
-// runID names a run towards a cluster: it is a label, and the end of names.
+// runID names a run towards a cluster: it is a label, and the end of names. Two
+// that start in the same second are told apart by chance: what one removes at
+// its end must not be the other's.
 func runID(start time.Time, index int) string {
-	return fmt.Sprintf("%s-%d", strconv.FormatInt(start.Unix(), 36), index)
+	const lowest, highest = 36 * 36 * 36, 36*36*36*36 - 1 // of four digits
+	chance := lowest + rand.Int64N(highest-lowest+1)
+	return fmt.Sprintf("%s%s-%d", strconv.FormatInt(start.Unix(), 36), strconv.FormatInt(chance, 36), index)
 }
 
 // provision starts the target and writes down what it is.
@@ -130,7 +175,7 @@ func (r *run) provision(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("describe the target: %w", err)
 	}
-	environment := store.Environment{Host: sampler.Host(ctx, dataDir(r.spec.Target, r.writer.Dir()))}
+	environment := store.Environment{Host: sampler.Host(ctx, r.dataDir())}
 	for _, c := range description.Components {
 		environment.Components = append(environment.Components, store.Component(c))
 	}
@@ -146,9 +191,13 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	group.Go(func() { r.watchResults(beside) })
 	s := sampler.Sampler{
 		DB: r.metrics, Endpoints: r.target.Endpoints(), Interval: time.Second,
+		Folders: []string{r.writer.Dir(), r.dataDir()},
 		// Counted from the run's start, so that a clock that is set in mid-run moves nothing.
-		Now:    func() time.Time { return r.clock.Start().Add(r.clock.Now()) },
+		Now:    r.clock.Time,
 		Failed: func(err error) { r.event(store.SamplingFailed, "", err.Error()) },
+	}
+	if folder, ok := r.target.(target.Folder); ok {
+		s.Data = folder.Folder()
 	}
 	supervised, ok := r.target.(target.Supervised)
 	if ok {
@@ -201,7 +250,10 @@ func (r *run) end(err error) error {
 	}
 	if shared, ok := r.target.(target.Shared); ok {
 		r.Watcher.Say("removing what was made")
-		err = errors.Join(err, shared.Clean(context.Background(), r.id))
+		if left := shared.Clean(context.Background(), r.id); left != nil {
+			r.event(store.RunFailed, "", "what the run made could not be removed: "+left.Error())
+			err = errors.Join(err, left)
+		}
 	}
 	if r.target != nil {
 		r.Watcher.Say("stopping the target")
@@ -223,19 +275,23 @@ func (r *run) event(kind store.EventKind, name, message string) {
 }
 
 // dataDir is where the target's data is, whose disk the environment tells of.
-func dataDir(t v1.Target, otherwise string) string {
-	if t.Local != nil && t.Local.Datastore.Etcd != nil && t.Local.Datastore.Etcd.DataDir != "" {
-		return t.Local.Datastore.Etcd.DataDir
+func (r *run) dataDir() string {
+	if folder, ok := r.target.(target.Folder); ok {
+		return folder.Folder()
 	}
-	return otherwise
+	return r.writer.WorkDir()
 }
 
 func targetInWords(t v1.Target) string {
-	if t.Local == nil {
+	switch {
+	case t.Local != nil:
+		return "starting " + t.Local.InWords()
+	case t.Borrowed != nil && t.Borrowed.Etcd != nil:
+		return "on a borrowed etcd"
+	case t.Borrowed != nil:
 		return "on a borrowed cluster"
+	case t.Directory != nil:
+		return "on the disk under test"
 	}
-	if etcd := t.Local.Datastore.Etcd; etcd != nil && etcd.Members > 1 {
-		return fmt.Sprintf("starting %d etcd members and kube-apiserver", etcd.Members)
-	}
-	return "starting etcd and kube-apiserver"
+	return "starting a server that answers at once"
 }

@@ -11,24 +11,30 @@ import (
 
 // runInfo says what a run is to do, in the store's terms.
 func runInfo(tool string, p *plan.Plan, planned plan.Run, started time.Time) store.RunInfo {
+	spec := &planned.Cell.Scenario.Spec
 	info := store.RunInfo{
-		Index: planned.Index, Name: planned.Name, Scenario: string(p.Scenario.Metadata.Name), Title: p.Scenario.Metadata.Title,
-		Seed: planned.Seed, Parameters: p.Parameters, Started: started, Tool: tool,
+		Index: planned.Index, Name: planned.Name, Scenario: p.Name, Title: p.Title,
+		Seed: planned.Seed, Parameters: planned.Cell.Parameters, Cell: planned.Cell.Cell, Block: planned.Block,
+		Probe: point(planned.Probe), Started: started, Tool: tool,
 	}
-	for _, step := range p.Scenario.Spec.Steps {
-		stepInfo := store.StepInfo{Name: string(step.Name), Measured: *step.Measured}
-		if step.Point != nil {
-			stepInfo.Point = &store.Point{Parameter: step.Point.Parameter, Value: step.Point.Value}
-		}
+	for _, step := range spec.Steps {
+		stepInfo := store.StepInfo{Name: string(step.Name), Measured: *step.Measured, Point: point(step.Point)}
 		for _, phase := range step.Phases {
 			stepInfo.Phases = append(stepInfo.Phases, phaseInfo(phase))
 		}
 		info.Steps = append(info.Steps, stepInfo)
 	}
-	for _, o := range p.Scenario.Spec.Objectives {
+	for _, o := range spec.Objectives {
 		info.Objectives = append(info.Objectives, objectiveInfo(o))
 	}
 	return info
+}
+
+func point(p *v1.Point) *store.Point {
+	if p == nil {
+		return nil
+	}
+	return &store.Point{Parameter: p.Parameter, Value: p.Value, Text: p.Text}
 }
 
 func phaseInfo(phase v1.Phase) store.PhaseInfo {

@@ -264,3 +264,23 @@ func TestNamespaceThatIsBeingDeleted(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// Outside of namespaces, names are not a run's own.
+func TestFillTakesNoObjectOfAnotherRunForItsOwn(t *testing.T) {
+	template := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nrules: []\n"
+	for label, want := range map[string]string{
+		runID:     "",
+		"other-1": "create plimsoll-000000: it is there already, of run other-1: wait until that ends",
+		"":        "create plimsoll-000000: it is there already, and not of plimsoll: remove it",
+	} {
+		_, err := run(t.Context(), func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				return answer(http.StatusOK, `{"metadata":{"labels":{"plimsoll.dev/run":"`+label+`"}}}`), nil
+			}
+			return answer(http.StatusConflict, status("AlreadyExists", "there")), nil
+		}, v1.Fill{Objects: v1.Objects{Template: template}, Count: 1, Clients: 1})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("label %q: error is %v, want %q", label, err, want)
+		}
+	}
+}

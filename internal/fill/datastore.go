@@ -15,6 +15,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+
+	"plimsoll.dev/plimsoll/internal/target"
 )
 
 const (
@@ -39,6 +41,9 @@ const (
 func (f *filler) throughDatastore(ctx context.Context) error {
 	if f.Datastore == nil {
 		return errors.New("the target's datastore cannot be reached: use through: api")
+	}
+	if e, ok := f.Datastore.(target.Emulation); ok && e.Emulates() != "" {
+		return fmt.Errorf("%s takes only what an API server writes: use through: api", e.Emulates())
 	}
 	encoder, err := newEncoder(ctx, f.client, f.template, f.From)
 	if err != nil {

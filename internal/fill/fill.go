@@ -177,7 +177,7 @@ func (f *filler) throughAPI(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if _, err := f.client.create(ctx, f.template.Collection(namespace), body); err != nil && !exists(err) {
+				if err := f.make(ctx, f.template.Collection(namespace), name, body); err != nil {
 					return fmt.Errorf("create %s: %w", name, err)
 				}
 				f.Made.Add(1)
@@ -185,6 +185,36 @@ func (f *filler) throughAPI(ctx context.Context) error {
 		})
 	}
 	return clients.Wait()
+}
+
+// make creates an object, unless the run has made it already. Outside of
+// namespaces, which are a run's own, it may be somebody else's.
+func (f *filler) make(ctx context.Context, collection, name string, body []byte) error {
+	_, err := f.client.create(ctx, collection, body)
+	if !exists(err) {
+		return err
+	}
+	if f.template.Info().Namespaced {
+		return nil
+	}
+	answer, err := f.client.get(ctx, collection+"/"+name)
+	if err != nil {
+		return err
+	}
+	var there struct {
+		Metadata struct{ Labels map[string]string }
+	}
+	if err := json.Unmarshal(answer, &there); err != nil {
+		return fmt.Errorf("read it back: %w", err)
+	}
+	switch run := there.Metadata.Labels[object.RunLabel]; run {
+	case f.RunID:
+		return nil
+	case "":
+		return errors.New("it is there already, and not of plimsoll: remove it")
+	default:
+		return fmt.Errorf("it is there already, of run %s: wait until that ends, or remove what it left with plimsoll clean", run)
+	}
 }
 
 // exists says whether a creation failed because the object is there already.

@@ -29,6 +29,10 @@ func (c Clock) Start() time.Time { return c.start }
 // Now is the offset of this moment.
 func (c Clock) Now() time.Duration { return time.Since(c.start) }
 
+// Time is this moment by the wall clock as it went when the run started: it
+// does not step when that one is set.
+func (c Clock) Time() time.Time { return c.start.Add(c.Now()) }
+
 // Phase is what a loop works on. Its loops return once every operation has
 // ended: the caller ends them early by closing Stop (no operation starts any
 // more), and at once by cancelling the context (operations under way are cut).

@@ -33,6 +33,7 @@ const (
 	PerSecond Unit = "per second"
 	Fraction  Unit = "fraction"
 	Count     Unit = "count"
+	CPUs      Unit = "CPUs" // of a component; no measure of the language has it
 )
 
 // Quantiles are the percentiles that reports show and measures may name.
@@ -97,6 +98,22 @@ func (m Measure) String() string {
 		}
 	}
 	return m.Statistic + "(" + subject + ")"
+}
+
+// Which way is good.
+const (
+	Lower  = "lower"
+	Higher = "higher"
+)
+
+// Better says which way is good: times are better lower, rates, success and
+// counts higher.
+func (m Measure) Better() string {
+	switch m.Unit() {
+	case PerSecond, Fraction, Count:
+		return Higher
+	}
+	return Lower
 }
 
 // Unit is the base unit of the measure's values.

@@ -60,28 +60,54 @@ func position(expression string, at int) string {
 	return fmt.Sprintf("character %d", character)
 }
 
+// names looks up what metrics and labels there are.
+type names interface {
+	LabelValues(ctx context.Context, name string, matchers ...*labels.Matcher) ([]string, error)
+	LabelNames(ctx context.Context, matchers ...*labels.Matcher) ([]string, error)
+}
+
+// localNames looks names up in a database.
+type localNames struct{ storage.Querier }
+
+func (l localNames) LabelValues(ctx context.Context, name string, matchers ...*labels.Matcher) ([]string, error) {
+	found, _, err := l.Querier.LabelValues(ctx, name, nil, matchers...)
+	return found, err
+}
+
+func (l localNames) LabelNames(ctx context.Context, matchers ...*labels.Matcher) ([]string, error) {
+	found, _, err := l.Querier.LabelNames(ctx, nil, matchers...)
+	return found, err
+}
+
 // WhyNothing says why an expression may have given no value: a metric or a
 // label that the database does not have, with those that look like it.
 func (r *Reader) WhyNothing(ctx context.Context, expression string) (string, error) {
-	expr, err := parse(expression)
-	if err != nil {
-		return "", err
-	}
 	querier, err := r.db.Querier(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		return "", fmt.Errorf("look for metrics: %w", err)
 	}
 	defer querier.Close()
-	names, _, err := querier.LabelValues(ctx, labels.MetricName, nil)
+	return whyNothing(ctx, localNames{querier}, expression)
+}
+
+// emptyThen is the reason that is left when all of an expression's metrics are there.
+const emptyThen = "its metrics are there, but have no value then, or too few for a window such as [5s] (a rate needs two samples in it), or none that the expression keeps"
+
+func whyNothing(ctx context.Context, in names, expression string) (string, error) {
+	expr, err := parse(expression)
+	if err != nil {
+		return "", err
+	}
+	metrics, err := in.LabelValues(ctx, labels.MetricName)
 	if err != nil {
 		return "", fmt.Errorf("look for metrics: %w", err)
 	}
-	if len(names) == 0 {
+	if len(metrics) == 0 {
 		return "there are no metrics at all: none was sampled", nil
 	}
 	var reasons []string
 	for _, selector := range parser.ExtractSelectors(expr) {
-		reason, err := whyNot(ctx, querier, names, selector)
+		reason, err := whyNot(ctx, in, metrics, selector)
 		if err != nil {
 			return "", fmt.Errorf("look for metrics: %w", err)
 		}
@@ -90,14 +116,14 @@ func (r *Reader) WhyNothing(ctx context.Context, expression string) (string, err
 		}
 	}
 	if reasons == nil {
-		return "its metrics are there, but have no value then, or too few for a window such as [5s] (a rate needs two samples in it), or none that the expression keeps", nil
+		return emptyThen, nil
 	}
 	return strings.Join(reasons, "; "), nil
 }
 
 // whyNot says why a selector finds no series; nothing, if it finds some.
-func whyNot(ctx context.Context, querier storage.Querier, names []string, selector []*labels.Matcher) (string, error) {
-	found, _, err := querier.LabelValues(ctx, labels.MetricName, nil, selector...)
+func whyNot(ctx context.Context, in names, metrics []string, selector []*labels.Matcher) (string, error) {
+	found, err := in.LabelValues(ctx, labels.MetricName, selector...)
 	if err != nil || len(found) > 0 {
 		return "", err
 	}
@@ -106,19 +132,19 @@ func whyNot(ctx context.Context, querier storage.Querier, names []string, select
 		return fmt.Sprintf("no series matches %s", written(selector)), nil
 	}
 	name := selector[metric]
-	if !slices.Contains(names, name.Value) {
-		return fmt.Sprintf("no metric is called %s%s", name.Value, like(name.Value, names)), nil
+	if !slices.Contains(metrics, name.Value) {
+		return fmt.Sprintf("no metric is called %s%s", name.Value, like(name.Value, metrics)), nil
 	}
 	for _, matcher := range selector {
 		if matcher.Type != labels.MatchEqual || matcher.Value == "" || matcher == name {
 			continue
 		}
-		values, _, err := querier.LabelValues(ctx, matcher.Name, nil, name)
+		values, err := in.LabelValues(ctx, matcher.Name, name)
 		if err != nil {
 			return "", err
 		}
 		if len(values) == 0 {
-			own, _, err := querier.LabelNames(ctx, nil, name)
+			own, err := in.LabelNames(ctx, name)
 			own = slices.DeleteFunc(own, func(l string) bool { return l == labels.MetricName })
 			return fmt.Sprintf("%s has no label %s; it has %s", name.Value, matcher.Name, few(own)), err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -60,28 +61,79 @@ type document struct {
 	tree   any
 	places map[string]place
 	faults []Problem
+	found  int               // faults, those told already with them
 	set    map[string]string // parameters from outside
-	origin map[string]string // of values, by path: the parameter that they come from
-	points []point           // of the steps, swept ones once for each value
+
+	// Of the cell that is looked at:
+	origin  map[string]string   // of values, by path: the parameter that they come from
+	points  []point             // of the steps, swept ones once for each value
+	patched map[string][]string // of what a variant changed, by path: the path in its patch
+
+	schema *jsonschema.Schema    // compiled when it is first needed
+	types  map[string]definition // of the schema, by their place in it
 }
 
 type place struct{ line, column int }
 
-// Load reads a scenario document, with parameters replaced by those in set.
-// Its error, if the document has faults, is *Problems with all of them.
-func Load(name string, source []byte, set map[string]string) (*v1.Scenario, error) {
-	d := &document{name: name, places: map[string]place{}, set: set, origin: map[string]string{}}
+// Load reads a scenario document, with parameters replaced by those in set, and
+// makes a scenario for each of its cells. Its error, if the document has faults,
+// is *Problems with all of them.
+func Load(name string, source []byte, set map[string]string) (*Experiment, error) {
+	d := &document{name: name, places: map[string]place{}, set: set}
 	if err := d.parse(source); err != nil {
 		return nil, err
 	}
-	d.bind()
-	d.checkSchema()
+	parameters := d.parameters()
+	d.replaceParameters(parameters)
+	axes, values := d.axes(parameters)
+	variants, choices := d.variants(), combinations(values)
+	if n := len(variants) * len(choices); n > maxCells {
+		d.fault([]string{"spec", "parameters"}, "the variants and parameters come to %d cells: at most %d can be run", n, maxCells)
+		return nil, d.problems()
+	}
+	e := &Experiment{}
+	used, written := map[string]bool{}, d.tree
+	for _, choice := range choices {
+		for _, v := range variants {
+			d.tree = clone(written)
+			bound := maps.Clone(parameters)
+			for i, axis := range axes {
+				bound[axis] = choice[i]
+			}
+			if cell := d.cell(v, bound, used); cell != nil {
+				cell.identify(v.name, axes, choice)
+				e.Cells = append(e.Cells, cell)
+			}
+		}
+	}
+	d.tree = written
+	d.checkUse(parameters, used)
+	if len(d.faults) == 0 {
+		d.design(e, variants, axes, values)
+	}
 	if len(d.faults) > 0 {
 		return nil, d.problems()
 	}
+	return e, nil
+}
+
+// cell makes the scenario of a variant with its parameters bound; nil, if it has faults.
+func (d *document) cell(v variant, parameters map[string]any, used map[string]bool) *Cell {
+	before := d.found
+	d.origin, d.points, d.patched = map[string]string{}, nil, nil
+	if spec := d.spec(); spec["parameters"] != nil {
+		spec["parameters"] = parameters
+	}
+	d.apply(v)
+	d.bind(parameters, used)
+	d.checkSchema()
+	if d.found > before {
+		return nil
+	}
 	scenario := &v1.Scenario{}
 	if err := d.decode(scenario); err != nil {
-		return nil, err
+		d.fault(nil, "%v", err)
+		return nil
 	}
 	d.markPoints(scenario)
 	scenario.Default()
@@ -89,10 +141,15 @@ func Load(name string, source []byte, set map[string]string) (*v1.Scenario, erro
 		d.fault(strings.Split(fault.Path, "."), "%s", fault.Message)
 	}
 	d.checkExpressions(scenario)
-	if len(d.faults) > 0 {
-		return nil, d.problems()
+	d.checkTemplates(&scenario.Spec)
+	if d.found > before {
+		return nil
 	}
-	return scenario, nil
+	cell := &Cell{Scenario: scenario, Parameters: map[string]string{}}
+	for name, value := range parameters {
+		cell.Parameters[name] = fmt.Sprint(value)
+	}
+	return cell
 }
 
 // checkExpressions holds PromQL against the parser of the engine that will evaluate it.
@@ -233,8 +290,10 @@ func (d *document) note(path []string, node ast.Node) {
 // it. What was already found faulty is left at that: an unknown parameter is
 // not also a wrong type.
 func (d *document) fault(path []string, format string, args ...any) {
+	d.found++
 	path = d.asWritten(path)
 	parameter := d.origin[strings.Join(path, ".")]
+	path = d.fromPatch(path)
 	known := func(p Problem) bool {
 		return p.Path != "" && (p.Path == pretty(path) || parameter != "" && p.Path == "spec.parameters."+parameter)
 	}
@@ -280,9 +339,8 @@ func pretty(path []string) string {
 	return b.String()
 }
 
-// bind replaces ${name} by the value of the parameter.
-func (d *document) bind() {
-	parameters := d.parameters()
+// replaceParameters puts the values from outside into the parameters.
+func (d *document) replaceParameters(parameters map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(d.set)) {
 		if _, ok := parameters[name]; !ok {
 			d.fault([]string{"spec", "parameters"}, "--set %s: the scenario has no parameter %q%s", name, name,
@@ -295,15 +353,16 @@ func (d *document) bind() {
 		}
 		parameters[name] = value
 	}
-	for name, value := range parameters {
-		switch value.(type) {
-		case map[string]any, []any:
-			d.fault([]string{"spec", "parameters", name}, "must be a single value")
-		}
-	}
-	used := map[string]bool{}
+}
+
+// bind replaces ${name} by the value of the parameter.
+func (d *document) bind(parameters map[string]any, used map[string]bool) {
 	d.sweep(parameters, used)
 	d.tree = d.replace(d.tree, nil, parameters, used)
+}
+
+// checkUse finds parameters that nothing refers to.
+func (d *document) checkUse(parameters map[string]any, used map[string]bool) {
 	for name := range parameters {
 		if !used[name] {
 			d.fault([]string{"spec", "parameters", name}, "is not used: write ${%s} where its value belongs, or remove it", name)
@@ -313,14 +372,17 @@ func (d *document) bind() {
 
 // parameters gives the document's own, or none if they are malformed: the schema says so later.
 func (d *document) parameters() map[string]any {
-	if root, ok := d.tree.(map[string]any); ok {
-		if spec, ok := root["spec"].(map[string]any); ok {
-			if parameters, ok := spec["parameters"].(map[string]any); ok {
-				return parameters
-			}
-		}
+	if parameters, ok := d.spec()["parameters"].(map[string]any); ok {
+		return parameters
 	}
 	return map[string]any{}
+}
+
+// spec is the document's; none, if it is malformed.
+func (d *document) spec() map[string]any {
+	root, _ := d.tree.(map[string]any)
+	spec, _ := root["spec"].(map[string]any)
+	return spec
 }
 
 func (d *document) replace(value any, path []string, parameters map[string]any, used map[string]bool) any {
@@ -328,8 +390,8 @@ func (d *document) replace(value any, path []string, parameters map[string]any, 
 	switch v := value.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			if len(path) == 1 && path[0] == "spec" && key == "parameters" {
-				continue
+			if len(path) == 1 && path[0] == "spec" && (key == "parameters" || key == "variants" || key == "references") {
+				continue // bound in cells, or not at all
 			}
 			v[key] = d.replace(inner, at(key), parameters, used)
 		}

@@ -26,6 +26,7 @@ const (
 	filledBytesPerSec = 60e6
 	settling          = 5 * time.Second
 	requestsPerSecond = 1500
+	storesPerSecond   = 10_000 // puts of 100 clients, or blocks that are synced
 	bytesPerSecond    = 300e6
 	bootAndTeardown   = 8 * time.Second
 	metadataBytes     = 350   // of an object in JSON, beside its payload
@@ -86,7 +87,7 @@ func estimate(spec *v1.Spec) Estimate {
 			operations, took := operationsOf(phase)
 			requests, bytes, kept := perOperation(phase, stocks)
 			if took == 0 {
-				took = max(seconds(float64(operations*requests)/requestsPerSecond), seconds(float64(operations*bytes)/bytesPerSecond)) + thinking(phase)
+				took = max(seconds(float64(operations*requests)/pace(phase)), seconds(float64(operations*bytes)/bytesPerSecond)) + thinking(phase)
 			}
 			longest = max(longest, took)
 			e.Requests += operations * requests
@@ -99,8 +100,17 @@ func estimate(spec *v1.Spec) Estimate {
 	return e
 }
 
-func (e Estimate) times(n int64) Estimate {
-	return Estimate{e.Objects * n, e.Requests * n, e.Bytes * n, e.Disk, e.Duration * v1.Duration(n)}
+// with adds another run's estimate; of disk, it is the larger one that counts.
+func (e Estimate) with(o Estimate) Estimate {
+	return Estimate{e.Objects + o.Objects, e.Requests + o.Requests, e.Bytes + o.Bytes, max(e.Disk, o.Disk), e.Duration + o.Duration}
+}
+
+// pace is how many requests of the phase's kind are answered in a second.
+func pace(phase v1.Phase) float64 {
+	if phase.Etcd != nil || phase.Disk != nil {
+		return storesPerSecond
+	}
+	return requestsPerSecond
 }
 
 // creating is how long it takes to create objects.
@@ -158,7 +168,7 @@ func perOperation(phase v1.Phase, stocks stocks) (requests, bytes, kept int64) {
 	switch {
 	case phase.Kube != nil:
 		return perKubeOperation(phase.Kube, stocks)
-	case phase.Steve != nil:
+	case phase.Steve != nil && phase.Steve.List != nil:
 		l := phase.Steve.List
 		requests, bytes = stocks.walk(l.Resource, l.Namespace, l.PageSize)
 		return requests, bytes, 0

@@ -36,6 +36,15 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// loadOne gives the scenario of a document's first cell.
+func loadOne(name string, source []byte, set map[string]string) (*v1.Scenario, error) {
+	e, err := Load(name, source, set)
+	if err != nil {
+		return nil, err
+	}
+	return e.Scenario(), nil
+}
+
 // minimal is a whole scenario; tests change parts of it.
 const minimal = `apiVersion: plimsoll.dev/v1alpha1
 kind: Scenario
@@ -62,7 +71,7 @@ func TestEveryBuiltInScenarioIsSound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Load(name, source, nil)
+		s, err := loadOne(name, source, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -74,7 +83,7 @@ func TestEveryBuiltInScenarioIsSound(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	s, err := Load("minimal.yaml", []byte(minimal), nil)
+	s, err := loadOne("minimal.yaml", []byte(minimal), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +99,7 @@ func TestAllFaultsAreFoundAtOnceWithTheirPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Load("faults.yaml", source, nil)
+	_, err = loadOne("faults.yaml", source, nil)
 	var problems *Problems
 	if !errors.As(err, &problems) {
 		t.Fatalf("Load = %v, want problems", err)
@@ -144,7 +153,7 @@ func TestFaults(t *testing.T) {
 			if source == minimal {
 				t.Fatal("the test changes nothing")
 			}
-			_, err := Load("faults.yaml", []byte(source), nil)
+			_, err := loadOne("faults.yaml", []byte(source), nil)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -182,7 +191,7 @@ spec:
 `
 
 func TestASweepRepeatsItsStep(t *testing.T) {
-	s, err := Load("swept.yaml", []byte(swept), nil)
+	s, err := loadOne("swept.yaml", []byte(swept), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +206,7 @@ func TestASweepRepeatsItsStep(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s, err = Load("swept.yaml", []byte(swept), map[string]string{"largest": "3000"}); err != nil || len(s.Spec.Steps) != 3 {
+	if s, err = loadOne("swept.yaml", []byte(swept), map[string]string{"largest": "3000"}); err != nil || len(s.Spec.Steps) != 3 {
 		t.Errorf("up to 3000: %v steps, %v, want one and two points", len(s.Spec.Steps), err)
 	}
 }
@@ -206,7 +215,7 @@ func TestSweepsOfQuantities(t *testing.T) {
 	source := strings.NewReplacer(`parameter: objects, from: 1000, to: "${largest}"`, "parameter: rate, values: [10/s, 20.5/s]",
 		"parameters: {largest: 8000}", "parameters: {n: 5}", "${objects}", "${n}", "{closed: {clients: 1, iterations: 5}}",
 		`{open: {rate: "${rate}", duration: 5s}}`).Replace(swept)
-	s, err := Load("swept.yaml", []byte(source), nil)
+	s, err := loadOne("swept.yaml", []byte(source), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +237,7 @@ func TestFaultsOfSweeps(t *testing.T) {
 		"another name":                     {"${objects}", "${object}", `no parameter "object"; did you mean "objects"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Load("swept.yaml", []byte(strings.Replace(swept, test.old, test.new, 1)), nil)
+			_, err := loadOne("swept.yaml", []byte(strings.Replace(swept, test.old, test.new, 1)), nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error = %v, want %q", err, test.want)
 			}
@@ -252,7 +261,7 @@ func aliasBomb() string {
 func TestParameters(t *testing.T) {
 	source := strings.NewReplacer("spec:\n", "spec:\n  parameters: {objects: 10, load: 1}\n", "count: 10", `count: "${objects}"`,
 		"iterations: 1", `iterations: "${load}"`).Replace(minimal)
-	s, err := Load("p.yaml", []byte(source), map[string]string{"objects": "25"})
+	s, err := loadOne("p.yaml", []byte(source), map[string]string{"objects": "25"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,15 +271,15 @@ func TestParameters(t *testing.T) {
 	for set, want := range map[string]string{
 		"object=5":      `--set object: the scenario has no parameter "object"; did you mean "objects"?`,
 		"objects=a lot": "is of type string, expected a value of type integer (from --set objects=a lot)",
-		"load=[1, 2]":   "must be a single value",
+		"load={a: 1}":   "must be a single value",
 	} {
 		name, value, _ := strings.Cut(set, "=")
-		if _, err := Load("p.yaml", []byte(source), map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := loadOne("p.yaml", []byte(source), map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("--set %s: error = %v, want %q", set, err, want)
 		}
 	}
 	unused := strings.Replace(source, `"${load}"`, "1", 1)
-	if _, err := Load("p.yaml", []byte(unused), nil); err == nil || !strings.Contains(err.Error(), "spec.parameters.load: is not used") {
+	if _, err := loadOne("p.yaml", []byte(unused), nil); err == nil || !strings.Contains(err.Error(), "spec.parameters.load: is not used") {
 		t.Errorf("unused parameter: error = %v", err)
 	}
 }
@@ -280,27 +289,34 @@ func TestPlanOfQuickstart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Load("quickstart.yaml", source, nil)
+	e, err := Load("quickstart.yaml", source, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Spec.Repetitions = 2
+	p, err := New(e, Choice{Repetitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
-	if err := New(s, nil).Print(&out); err != nil {
+	if err := p.Print(&out); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "quickstart.golden", out.String())
 }
 
 func TestTheEstimateCountsWhatTheStepsDo(t *testing.T) {
-	s, err := Load("minimal.yaml", []byte(strings.NewReplacer(
+	experiment, err := Load("minimal.yaml", []byte(strings.NewReplacer(
 		"count: 10", "count: 1000", "{get: {resource: configmaps, namespace: ns, count: 1000}}", "",
 		"get: {resource: configmaps, namespace: ns, count: 10}", "list: {resource: configmaps, namespace: ns, pageSize: 100}",
 		"clients: 1, iterations: 1", "clients: 4, iterationsPerClient: 5").Replace(minimal)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := New(s, nil).Estimate
+	p, err := New(experiment, Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.Estimate
 	if e.Objects != 1000 || e.Requests != 4*5*10 {
 		t.Errorf("estimate = %d objects, %d requests, want 1000 and 200 (20 walks of 10 pages)", e.Objects, e.Requests)
 	}
@@ -319,8 +335,10 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source []byte) {
 		late := time.AfterFunc(10*time.Second, func() { panic(fmt.Sprintf("no end with %q", source)) })
 		defer late.Stop()
-		if s, err := Load("fuzz.yaml", source, nil); err == nil {
-			New(s, nil)
+		if e, err := Load("fuzz.yaml", source, nil); err == nil {
+			if _, err := New(e, Choice{}); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -21,10 +21,22 @@ const schemaURL = "scenario.schema.json"
 
 // checkSchema holds the tree against the schema and words every fault.
 func (d *document) checkSchema() {
+	if d.schema == nil {
+		if err := d.compileSchema(); err != nil {
+			d.fault(nil, "the built-in schema is damaged: %v", err)
+			return
+		}
+	}
+	var invalid *jsonschema.ValidationError
+	if errors.As(d.schema.Validate(d.tree), &invalid) {
+		d.explain(invalid, d.types)
+	}
+}
+
+func (d *document) compileSchema() error {
 	raw, err := jsonschema.UnmarshalJSON(bytes.NewReader(v1.Schema()))
 	if err != nil {
-		d.fault(nil, "the built-in schema is damaged: %v", err)
-		return
+		return err
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -37,18 +49,11 @@ func (d *document) checkSchema() {
 		}})
 	}
 	if err := compiler.AddResource(schemaURL, raw); err != nil {
-		d.fault(nil, "the built-in schema is damaged: %v", err)
-		return
+		return err
 	}
-	schema, err := compiler.Compile(schemaURL)
-	if err != nil {
-		d.fault(nil, "the built-in schema is damaged: %v", err)
-		return
-	}
-	var invalid *jsonschema.ValidationError
-	if errors.As(schema.Validate(d.tree), &invalid) {
-		d.explain(invalid, definitions(raw))
-	}
+	d.types = definitions(raw)
+	d.schema, err = compiler.Compile(schemaURL)
+	return err
 }
 
 // definition is what an error message needs of a schema type.
@@ -130,6 +135,12 @@ func (d *document) explain(e *jsonschema.ValidationError, types map[string]defin
 		expected := known.title
 		if expected == "" {
 			expected = "a single value"
+		}
+		for _, cause := range e.Causes {
+			if format, ok := cause.ErrorKind.(*kind.Format); ok {
+				d.fault(path, "%v", format.Err)
+				return
+			}
 		}
 		d.fault(path, "is not %s", expected)
 	default:

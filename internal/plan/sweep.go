@@ -54,8 +54,7 @@ func (d *document) sweep(parameters map[string]any, used map[string]bool) {
 // steps gives the document's steps and the way to replace them; none if they
 // are malformed, which the schema says later.
 func (d *document) steps() ([]any, func([]any)) {
-	root, _ := d.tree.(map[string]any)
-	spec, _ := root["spec"].(map[string]any)
+	spec := d.spec()
 	steps, ok := spec["steps"].([]any)
 	if !ok {
 		return nil, func([]any) {}
@@ -152,14 +151,30 @@ func number(v any) (float64, bool) {
 	case int:
 		return float64(v), true
 	case string:
-		end := strings.IndexFunc(v, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
-		if end < 0 {
-			end = len(v)
-		}
-		n, err := strconv.ParseFloat(v[:end], 64)
+		digits, _ := splitQuantity(v)
+		n, err := strconv.ParseFloat(digits, 64)
 		return n, err == nil
 	}
 	return 0, false
+}
+
+// Quantity gives the number and the unit of a value such as 100 or "50/s"; 0 of
+// what is no quantity.
+func Quantity(v any) (value float64, unit string) {
+	value, _ = number(v)
+	if text, isText := v.(string); isText {
+		_, unit = splitQuantity(text)
+	}
+	return value, unit
+}
+
+// splitQuantity takes 50/s apart into 50 and /s.
+func splitQuantity(text string) (digits, unit string) {
+	end := strings.IndexFunc(text, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end], text[end:]
 }
 
 func clone(value any) any {

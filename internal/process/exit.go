@@ -84,6 +84,9 @@ func likelyCause(lines []string) error {
 	}{
 		{"address already in use", ErrAddressInUse},
 		{"no space left on device", ErrDiskFull},
+		{"database or disk is full", ErrDiskFull}, // SQLite's words
+		{"unrecognized configuration parameter", errors.New("it does not know a setting")},
+		{"unknown variable", errors.New("it does not know a setting")},
 		{"unknown flag", errors.New("it does not know a flag")},
 		{"unknown shorthand flag", errors.New("it does not know a flag")},
 		{"flag provided but not defined", errors.New("it does not know a flag")},

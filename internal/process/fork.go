@@ -20,7 +20,9 @@ func Fork(cmd *exec.Cmd) (<-chan error, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setpgid = true
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if cmd.SysProcAttr.Pdeathsig == 0 {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
 
 	started, done := make(chan error), make(chan error, 1)
 	go func() {

@@ -42,6 +42,11 @@ type Spec struct {
 	ReadyTimeout time.Duration
 	// StopSignal asks the process to end. Default SIGTERM.
 	StopSignal syscall.Signal
+	// DeathSignal is what the kernel sends when plimsoll dies. Default SIGKILL; another
+	// one is for a process whose children leave its group, and that ends them itself.
+	DeathSignal syscall.Signal
+	// Credential is the user that it runs as; plimsoll's own when nil.
+	Credential *syscall.Credential
 	// Grace is the time between StopSignal and SIGKILL. Default 10s.
 	Grace time.Duration
 }
@@ -82,6 +87,24 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	return p, nil
 }
 
+// Run starts the process and returns when it has ended. Unless it has succeeded
+// the error is an *ExitError. It is killed when ctx is over.
+func Run(ctx context.Context, spec Spec) error {
+	p := &Process{spec: spec.withDefaults(), exited: make(chan struct{})}
+	if err := p.fork(); err != nil {
+		return fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	select {
+	case <-p.exited:
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("run %s: %w", spec.Name, context.Cause(ctx)), p.Stop(ctx))
+	}
+	if p.cmd.ProcessState.Success() {
+		return nil
+	}
+	return p.err
+}
+
 func (s Spec) withDefaults() Spec {
 	if s.ReadyTimeout == 0 {
 		s.ReadyTimeout = defaultReadyTimeout
@@ -112,6 +135,7 @@ func (p *Process) fork() error {
 	// A file, not a pipe: the child must not stall or die with its reader.
 	p.cmd = exec.Command(p.spec.Path, p.spec.Args...)
 	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.spec.Env, p.spec.Dir, log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.spec.Credential, Pdeathsig: p.spec.DeathSignal}
 	p.started = time.Now()
 	done, err := Fork(p.cmd)
 	if err != nil {

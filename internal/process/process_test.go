@@ -285,3 +285,32 @@ func TestNoOrphanWhenTheSupervisorIsKilled(t *testing.T) {
 	_ = supervisor.Wait()
 	waitGone(t, child)
 }
+
+func TestRunToTheEnd(t *testing.T) {
+	if err := Run(t.Context(), shell(t, "echo made")); err != nil {
+		t.Error(err)
+	}
+	var exit *ExitError
+	if err := Run(t.Context(), shell(t, "echo no space left on device; exit 3")); !errors.As(err, &exit) || !errors.Is(err, ErrDiskFull) {
+		t.Errorf("error of a failure is %v", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("enough"))
+	defer cancel()
+	if err := Run(ctx, shell(t, "exec sleep 60")); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("error of a cancelled one is %v", err)
+	}
+}
+
+func TestAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may change users")
+	}
+	spec := shell(t, "id -u; id -g")
+	spec.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+	if err := Run(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if log, _ := os.ReadFile(spec.LogPath); string(log) != "65534\n65534\n" {
+		t.Errorf("it ran as %q", log)
+	}
+}

@@ -28,7 +28,7 @@ func TestPageInABrowser(t *testing.T) {
 	for name, result := range pages {
 		page := pageOf(t, result())
 		asTheyAre.WriteString(frame(name, 1200, page))
-		for _, width := range []int{1200, 375} {
+		for _, width := range browserWidths {
 			probed.WriteString(frame(name, width, withProbe(page)))
 		}
 	}
@@ -38,11 +38,14 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	document, _ := browse(t, browser, "<!DOCTYPE html><body>"+probed.String()+"</body>")
 	for name := range pages {
-		for _, width := range []int{1200, 375} {
+		for _, width := range browserWidths {
 			t.Run(fmt.Sprintf("%s at %d px", name, width), func(t *testing.T) { checkDrawn(t, document, name, width) })
 		}
 	}
 }
+
+// browserWidths are those of a wide screen and of two phones.
+var browserWidths = []int{1200, 390, 375}
 
 // drawn is what the probe saw.
 type drawn struct {
@@ -50,6 +53,10 @@ type drawn struct {
 	P99                                    int // right edge of the column
 	ClosedOnPaper, ClosedAfter             int // details
 	Title                                  string
+	Figures, Unmarked                      int        // figures in SVG, and those without a mark or a name
+	Small                                  []string   // texts below 11 px
+	Covered                                []string   // texts that stand on each other
+	Numbers                                [][]string // ratio, baseline and variant of each comparison: value and text
 }
 
 // probe looks for charts without a coloured line; axes, grid and bands are grey.
@@ -68,14 +75,25 @@ addEventListener("load", () => setTimeout(() => {
     return coloured < 10;
   });
   const p99 = Array.from(document.querySelectorAll(".results thead th")).find((th) => th.textContent === "p99");
+  const plots = Array.from(document.querySelectorAll("svg.plot, svg.curve")).filter((p) => p.clientWidth > 0);
+  const unmarked = plots.filter((p) => !p.getAttribute("aria-label") || p.dataset.marks === "0" || !Array.from(p.querySelectorAll("path, circle, rect:not(.margin)")).some((m) => m.getBBox().width + m.getBBox().height > 0));
+  const texts = plots.map((p) => Array.from(p.querySelectorAll("text"), (t) => ({ words: t.textContent, size: parseFloat(getComputedStyle(t).fontSize) * p.clientWidth / p.viewBox.baseVal.width, box: t.getBoundingClientRect(), plot: p.getBoundingClientRect() })));
+  const small = texts.flat().filter((t) => t.size < 10.95 || t.box.left < t.plot.left - 1 || t.box.right > t.plot.right + 1).map((t) => t.words + " " + t.size.toFixed(1));
+  const covered = texts.flatMap((all) => all.flatMap((a, i) => all.slice(i + 1).filter((b) =>
+    a.box.left < b.box.right - 1 && b.box.left < a.box.right - 1 && a.box.top < b.box.bottom - 4 && b.box.top < a.box.bottom - 4).map((b) => a.words + " | " + b.words)));
+  const numbers = Array.from(document.querySelectorAll("tr[data-measure]"), (row) => [row.dataset.measure, ...["ratio", "base", "head"].flatMap((c) => {
+    const cell = row.querySelector("data." + c);
+    return [cell.value, cell.textContent];
+  })]);
   const scroll = document.documentElement.scrollWidth;
-  const closed = () => document.querySelectorAll("details:not([open])").length;
+  const closed = () => document.querySelectorAll("details:not([open]):not(.stay)").length;
   dispatchEvent(new Event("beforeprint"));
   const closedOnPaper = closed();
   dispatchEvent(new Event("afterprint"));
   frameElement.dataset.probe = JSON.stringify({
     Panels: shown.length, Canvases: canvases.length, Empty: empty.length, Title: document.title,
     Width: innerWidth, Scroll: scroll, P99: p99 ? Math.ceil(p99.getBoundingClientRect().right) : 0,
+    Figures: plots.length, Unmarked: unmarked.length, Small: small.slice(0, 5), Covered: covered.slice(0, 5), Numbers: numbers,
     ClosedOnPaper: closedOnPaper, ClosedAfter: closed(),
   });
 }, 100));
@@ -113,11 +131,40 @@ func checkDrawn(t *testing.T, document, name string, width int) {
 	if saw.Canvases != saw.Panels || saw.Empty > 0 {
 		t.Errorf("%d panels, %d of them drawn, %d without a line", saw.Panels, saw.Canvases, saw.Empty)
 	}
+	if saw.Unmarked > 0 {
+		t.Errorf("%d of %d figures show nothing, or do not say what", saw.Unmarked, saw.Figures)
+	}
+	if len(saw.Small)+len(saw.Covered) > 0 && name != "hostile" {
+		t.Errorf("texts in figures are too small or outside %q, or stand on each other %q", saw.Small, saw.Covered)
+	}
+	checkNumbers(t, saw, name)
 	if saw.Width != width || saw.Scroll > width {
 		t.Errorf("the frame is %d px wide and its page %d: it scrolls sideways", saw.Width, saw.Scroll)
 	}
 	if !strings.HasSuffix(saw.Title, "· plimsoll") {
 		t.Errorf("the page's title became %q", saw.Title)
+	}
+}
+
+// checkNumbers holds the page's table of comparisons against the result that it was made from.
+func checkNumbers(t *testing.T, saw drawn, name string) {
+	make := cases()[name]
+	if make == nil {
+		return
+	}
+	result := make()
+	if len(saw.Numbers) != len(result.Comparisons) {
+		t.Fatalf("the page has %d comparisons, the result %d", len(saw.Numbers), len(result.Comparisons))
+	}
+	found := map[string]bool{}
+	for _, row := range saw.Numbers {
+		found[strings.Join(row, "|")] = true
+	}
+	for _, c := range result.Comparisons {
+		want := strings.Join([]string{c.Name, known(c.Ratio), ratio(*c.Ratio), known(c.Base.Median), centre(c.Base, c.Subject), known(c.Head.Median), centre(c.Head, c.Subject)}, "|")
+		if !found[want] {
+			t.Errorf("the page does not have %s", want)
+		}
 	}
 }
 

@@ -70,8 +70,9 @@ func (s series) MarshalJSON() ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// newCharts gathers what there is to draw over time; nil if there is nothing.
-func newCharts(run *analysis.Run, colours colours) *charts {
+// newCharts gathers what there is to draw over time, with so many points to a
+// line at the most; nil if there is nothing.
+func newCharts(run *analysis.Run, colours colours, points int) *charts {
 	f := run.Figures
 	if f == nil || len(f.Seconds) < 2 {
 		return nil
@@ -94,7 +95,7 @@ func newCharts(run *analysis.Run, colours colours) *charts {
 	if len(c.Panels) == 0 {
 		return nil
 	}
-	c.downsample(maxPoints)
+	c.downsample(points)
 	return c
 }
 
@@ -226,6 +227,19 @@ func (n *namedLines) continues(values []float64) bool {
 
 // maxPoints is how many points of a line are drawn: more than a screen is wide.
 const maxPoints = 1500
+
+// pointsPerLine shares the points that a page can hold out among the lines of all
+// runs, so that many runs open as quickly as one.
+func pointsPerLine(result *analysis.Result) int {
+	const all, fewest = 80_000, 120
+	lines := 0
+	for _, run := range result.Runs {
+		if f := run.Figures; f != nil {
+			lines += len(f.Outcomes) + len(f.CPU) + len(f.RSS) + 1
+		}
+	}
+	return max(fewest, min(maxPoints, all/max(1, lines)))
+}
 
 // downsample keeps the lowest and the highest value of each of equal spans of
 // time, in their order, so that no peak is lost.

@@ -47,7 +47,7 @@ func TestAnHourAtASecondIsSmall(t *testing.T) {
 	if page.Len() > 3<<20 {
 		t.Errorf("the page of an hour has %d bytes, more than 3 MiB", page.Len())
 	}
-	c := newCharts(long().Runs[0], colours{})
+	c := newCharts(long().Runs[0], colours{}, maxPoints)
 	for _, p := range c.Panels {
 		for _, s := range p.Series {
 			if len(s.Values) != len(c.Seconds) || len(s.Values) > maxPoints {
@@ -57,10 +57,21 @@ func TestAnHourAtASecondIsSmall(t *testing.T) {
 	}
 }
 
+func TestAnExperimentOfHoursIsSmall(t *testing.T) {
+	var page bytes.Buffer
+	if err := HTML(&page, large()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the page has %d bytes", page.Len())
+	if page.Len() > 3<<20 {
+		t.Errorf("the page of twenty hours has %d bytes, more than 3 MiB", page.Len())
+	}
+}
+
 func TestPhasesOfOneKindShareAPanel(t *testing.T) {
 	run := quickstart().Runs[0]
 	var got []string
-	for _, p := range newCharts(run, coloursOf(run)).Panels {
+	for _, p := range newCharts(run, coloursOf(run), maxPoints).Panels {
 		names := p.Title + " ="
 		for _, s := range p.Series {
 			names += " " + s.Name
@@ -95,7 +106,7 @@ func TestPhasesThatRunTogetherHaveLinesOfTheirOwn(t *testing.T) {
 
 func TestCurveLabelsDoNotOverlap(t *testing.T) {
 	run := quickstart().Runs[0]
-	f := newCurveFigure(run, coloursOf(run), 1160, 420)
+	f := newCurveFigure(run, coloursOf(run), 1160, 420, false)
 	for i, a := range f.Curves {
 		if end := a.LabelX + float64(len(a.Label))*letter; end > f.Width {
 			t.Errorf("%s ends at %.0f, outside the figure", a.Label, end)

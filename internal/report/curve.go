@@ -41,15 +41,20 @@ type curveLine struct {
 // letter is about how wide a letter of a label is.
 const letter = 6.6
 
-// newCurveFigure draws the curves of a run; nil if it has none. Names stand
+// newCurveFigure draws the curves of a run, coarsely where a page has many; nil if it has none. Names stand
 // beside the curves where the figure is wide enough.
-func newCurveFigure(run *analysis.Run, colours colours, width, height float64) *curveFigure {
+func newCurveFigure(run *analysis.Run, colours colours, width, height float64, coarse bool) *curveFigure {
 	if run.Figures == nil {
 		return nil
 	}
 	curves := slices.DeleteFunc(slices.Clone(run.Figures.Curves), func(c analysis.Curve) bool { return len(c.Points) == 0 })
 	if len(curves) == 0 {
 		return nil
+	}
+	if coarse {
+		for i := range curves {
+			curves[i].Points = thinned(curves[i].Points)
+		}
 	}
 	f := &curveFigure{Width: width, Height: height, Left: 58, Right: width - 12, Top: 12, Bottom: height - 44}
 	named := width > 600

@@ -38,12 +38,16 @@ func HTML(w io.Writer, result *analysis.Result) error {
 // page is what the template shows.
 type page struct {
 	*analysis.Result
-	Title    string
-	Lead     verdict // over all runs; empty if there is one
-	Runs     []runView
-	Styles   template.CSS
-	Licences template.HTML
-	Scripts  []template.JS
+	Title string
+	Lead  verdict // over all runs; empty if there is one
+	// Experiment is what all runs together came to; nil if there is no more to it than the runs.
+	Experiment *experimentView
+	// Collapsed says that the runs are many and beside the point.
+	Collapsed bool
+	Runs      []runView
+	Styles    template.CSS
+	Licences  template.HTML
+	Scripts   []template.JS
 	// Policy lets the browser run these scripts only, and fetch nothing.
 	Policy string
 }
@@ -60,13 +64,19 @@ type runView struct {
 	Narrow    *curveFigure // for phones; nil if there is nothing to draw
 	Wide      *curveFigure
 	Charts    *charts // nil if there is nothing to draw
+	Heatmaps  []figure
 	Reproduce string
 }
 
 func newPage(result *analysis.Result) (*page, error) {
 	p := &page{Result: result, Title: titleOf(result), Lead: lead(result)}
+	points := pointsPerLine(result)
 	for _, run := range result.Runs {
-		p.Runs = append(p.Runs, newRunView(run))
+		p.Runs = append(p.Runs, newRunView(run, points))
+	}
+	p.Experiment, p.Collapsed = newExperimentView(result, p.Runs), severalRuns(result)
+	if p.Experiment != nil {
+		p.Lead = verdict{}
 	}
 	var files [5]string
 	for i, name := range []string{"uPlot.min.css", "style.css", "uPlot.iife.min.js", "charts.js", "uPlot.LICENSE"} {
@@ -94,14 +104,14 @@ func policy(scripts []template.JS) string {
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src" + hashes
 }
 
-func newRunView(run *analysis.Run) runView {
+func newRunView(run *analysis.Run, points int) runView {
 	colours := coloursOf(run)
 	lanes, ticks := timeline(run)
 	return runView{
 		Run: run, Verdict: judge(run), Story: story(run), Lanes: lanes, Ticks: ticks,
 		Results: resultGroups(run), Troubles: troublesOf(run),
-		Narrow: newCurveFigure(run, colours, 360, 300), Wide: newCurveFigure(run, colours, 1160, 420),
-		Charts: newCharts(run, colours), Reproduce: reproduce(run),
+		Narrow: newCurveFigure(run, colours, 360, 300, points < maxPoints), Wide: newCurveFigure(run, colours, 1160, 420, points < maxPoints),
+		Charts: newCharts(run, colours, points), Heatmaps: newHeatmaps(run, 6), Reproduce: reproduce(run),
 	}
 }
 
@@ -251,8 +261,39 @@ func functions() template.FuncMap {
 		"breakable":   breakable,
 		"afterFirst":  afterFirst,
 		"significant": significant,
+		"figure":      known,
+		"ratio":       ratioCell,
+		"ratioOf":     func(v *float64) string { return choose(v == nil, absent, ratio(deref(v))) },
+		"centre":      centre,
+		"rowName":     rowName,
+		"pairs":       pairsCell,
+		"outcome":     verdictMark,
+		"percent":     percent,
+		"p":           pValue,
 		"add":         func(a, b float64) float64 { return a + b },
 	}
+}
+
+func deref(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// pValue writes a p value as far as it matters.
+func pValue(c *analysis.Comparison) string {
+	p := c.P
+	if c.AdjustedP != nil {
+		p = c.AdjustedP
+	}
+	switch {
+	case p == nil:
+		return absent
+	case *p < 0.001:
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", *p)
 }
 
 func objectiveValue(o analysis.Objective) string {

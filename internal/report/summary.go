@@ -16,7 +16,7 @@ import (
 // absent is empty.
 func Summary(w io.Writer, result *analysis.Result) error {
 	parameters := parametersOf(result)
-	columns := summaryColumns(parameters)
+	columns := append(summaryColumns(parameters), placeColumns(result)...)
 	rows := [][]string{make([]string, len(columns))}
 	for i, c := range columns {
 		rows[0][i] = c.name
@@ -168,6 +168,23 @@ func timeColumns() []column {
 		{"p99.9_seconds", at(func(d *analysis.Distribution) *float64 { return d.P999 })},
 		{"max_seconds", of(func(d *analysis.Distribution) string { return number(d.Max) })},
 	}
+}
+
+// placeColumns say where in the design a run stands; there are none if that has one cell only.
+func placeColumns(result *analysis.Result) []column {
+	if len(result.Cells) < 2 {
+		return nil
+	}
+	columns := []column{{"variant", func(l summaryLine) string { return l.run.Cell.Variant }}}
+	for _, axis := range axesOf(result) {
+		columns = append(columns, column{"axis_" + axis, func(l summaryLine) string { return l.run.Cell.Axes[axis] }})
+	}
+	return append(columns, column{"block", func(l summaryLine) string {
+		if l.run.Block > 0 {
+			return strconv.Itoa(l.run.Block)
+		}
+		return ""
+	}})
 }
 
 // number writes a value without an exponent, with nine digits at the most: more

@@ -26,13 +26,11 @@ func terminal(w io.Writer, result *analysis.Result, colour bool) error {
 	if len(result.Runs) == 0 {
 		p.line("This result holds no runs.")
 	}
-	for i, run := range result.Runs {
-		if i > 0 {
-			p.line("")
-		}
-		p.run(result, run)
+	if isExperiment(result) {
+		p.experiment(result)
 	}
-	if _, err := io.WriteString(w, p.text.String()); err != nil {
+	p.runs(result)
+	if _, err := io.WriteString(w, strings.ReplaceAll(p.text.String(), unbrokenSpace, " ")); err != nil {
 		return fmt.Errorf("print result: %w", err)
 	}
 	return nil
@@ -44,6 +42,20 @@ type printer struct {
 	colour bool
 }
 
+// runs prints the runs one by one, unless they are many and together came to something.
+func (p *printer) runs(result *analysis.Result) {
+	if severalRuns(result) {
+		p.section("Each run by itself is in report.html and summary.csv.")
+		return
+	}
+	for i, run := range result.Runs {
+		if p.text.Len() > 0 || i > 0 {
+			p.line("")
+		}
+		p.run(result, run)
+	}
+}
+
 func (p *printer) run(result *analysis.Result, run *analysis.Run) {
 	p.header(result, run)
 	p.results(run)
@@ -51,7 +63,7 @@ func (p *printer) run(result *analysis.Result, run *analysis.Run) {
 	p.troubles(run)
 	p.objectives(run)
 	p.usage(run)
-	p.warnings(run)
+	p.notes(run.Warnings)
 }
 
 func (p *printer) header(result *analysis.Result, run *analysis.Run) {
@@ -221,13 +233,13 @@ func (p *printer) usage(run *analysis.Run) {
 	p.table(table.Row{"component", "mean CPUs", "max CPUs", "max RSS", "RSS at end"}, rows, "lrrrr")
 }
 
-func (p *printer) warnings(run *analysis.Run) {
-	if len(run.Warnings) == 0 {
+func (p *printer) notes(warnings []analysis.Warning) {
+	if len(warnings) == 0 {
 		return
 	}
 	p.line("")
 	p.line(p.paint("Warnings", yellow))
-	for _, w := range run.Warnings {
+	for _, w := range warnings {
 		p.wrapped("  ", w.About+": "+w.What)
 		if w.Why != "" {
 			p.wrapped("    ", "why: "+w.Why)
@@ -283,6 +295,14 @@ func (p *printer) wrapped(indent, s string) {
 			p.line(indent + choose(i+j > 0, "  ", "") + strings.TrimRight(line, " "))
 		}
 	}
+}
+
+// unbrokenSpace stands for a space at which no line may end; wrapping would break at U+00A0.
+const unbrokenSpace = "\ue000"
+
+// told prints a sentence of the report's own, in which numbers stay with their units.
+func (p *printer) told(indent, sentence string) {
+	p.wrapped(indent, strings.ReplaceAll(unbroken(plain(sentence)), "\u00a0", unbrokenSpace))
 }
 
 // shade is the number of an ANSI colour or weight.

@@ -56,6 +56,9 @@ func (v *verdict) status(run *analysis.Run) {
 		reason = "no reason was recorded"
 	}
 	switch run.Status {
+	case analysis.Invalid:
+		v.worsen(bad)
+		v.say("This run is invalid: %s. Its numbers are about plimsoll and this machine rather than about the target.", reason)
 	case analysis.Incomplete:
 		v.worsen(bad)
 		v.say("This run is incomplete: %s, at %s. Its numbers are of what ran until then.", reason, seconds(run.Duration))
@@ -196,7 +199,7 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, choose(n == 1, one, many))
 }
 
-func choose(first bool, a, b string) string {
+func choose[T any](first bool, a, b T) T {
 	if first {
 		return a
 	}

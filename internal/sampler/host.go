@@ -39,27 +39,31 @@ func Host(ctx context.Context, dir string) store.Host {
 		h.Load1 = average.Load1
 	}
 	h.CPULimit, h.MemoryLimit = controlGroupLimits("/sys/fs/cgroup", h.MemoryBytes)
-	h.FileSystem, h.Device = fileSystem(ctx, dir)
+	at := mountOf(ctx, dir)
+	h.FileSystem, h.Device = at.kind, at.device
 	if usage, err := disk.UsageWithContext(ctx, dir); err == nil {
 		h.DiskFreeBytes = usage.Free
 	}
 	return h
 }
 
-// fileSystem gives the type and device of the mount that holds dir.
-func fileSystem(ctx context.Context, dir string) (kind, device string) {
+// mount is a file system and where it is mounted.
+type mount struct{ point, kind, device string }
+
+// mountOf gives the mount that holds dir; an empty one, if that is not known.
+func mountOf(ctx context.Context, dir string) (found mount) {
 	mounts, err := disk.PartitionsWithContext(ctx, true)
 	if err != nil {
-		return "", ""
+		return mount{}
 	}
 	longest := -1
 	for _, m := range mounts {
 		within := m.Mountpoint == "/" || dir == m.Mountpoint || strings.HasPrefix(dir, m.Mountpoint+"/")
 		if within && len(m.Mountpoint) >= longest { // of mounts over mounts, the last one counts
-			longest, kind, device = len(m.Mountpoint), m.Fstype, m.Device
+			longest, found = len(m.Mountpoint), mount{m.Mountpoint, m.Fstype, m.Device}
 		}
 	}
-	return kind, device
+	return found
 }
 
 // controlGroupLimits reads the limits of a container, of either version of

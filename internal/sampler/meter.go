@@ -12,6 +12,7 @@ import (
 // Meter tells how much CPU processes use together.
 type Meter struct {
 	processes []*process.Process
+	trees     []int   // process ids of roots
 	used      float64 // CPU seconds at the last reading
 	read      time.Time
 }
@@ -20,6 +21,10 @@ type Meter struct {
 func NewMeter(ctx context.Context, processes []target.Process) *Meter {
 	m := &Meter{}
 	for _, p := range processes {
+		if p.Tree {
+			m.trees = append(m.trees, p.PID)
+			continue
+		}
 		if handle, err := process.NewProcess(int32(p.PID)); err == nil {
 			m.processes = append(m.processes, handle)
 		}
@@ -35,6 +40,9 @@ func (m *Meter) Read(ctx context.Context) float64 {
 		if times, err := p.TimesWithContext(ctx); err == nil {
 			used += times.User + times.System
 		}
+	}
+	for _, root := range m.trees {
+		used += readTree(root).cpu
 	}
 	cpus := (used - m.used) / now.Sub(m.read).Seconds()
 	m.used, m.read = used, now

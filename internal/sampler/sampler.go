@@ -19,12 +19,17 @@ import (
 // Generator is the component name under which plimsoll itself is sampled.
 const Generator = "plimsoll"
 
-// Sampler observes the processes and the metric endpoints of a target.
+// Sampler observes the processes and the metric endpoints of a target, and the
+// machine that plimsoll itself runs on.
 type Sampler struct {
 	DB        *metrics.DB
 	Processes []target.Process
 	Endpoints []target.Endpoint
-	// Interval is the time between two samples of a process, and of an endpoint that asks for nothing else.
+	// Folders are where results and data are written: the space there is sampled.
+	Folders []string
+	// Data is a folder with one for each component's data, whose sizes are sampled; none when empty.
+	Data string
+	// Interval is the time between two samples of a process, of the machine, and of an endpoint that asks for nothing else.
 	Interval time.Duration
 	// Now gives the wall clock; it must not step, since series only go forward.
 	Now func() time.Time
@@ -51,6 +56,22 @@ func (s *Sampler) Run(ctx context.Context) {
 			return nil, s.DB.Append(context.WithoutCancel(ctx), at, samples)
 		})
 	})
+	if machine := newMachine(ctx, s.Folders); machine != nil {
+		sources.Go(func() {
+			s.every(ctx, s.Interval, HostComponent, func() (unread, unkept error) {
+				at := s.Now()
+				return nil, s.DB.Append(context.WithoutCancel(ctx), at, machine.read(ctx))
+			})
+		})
+	}
+	if s.Data != "" {
+		sources.Go(func() {
+			s.every(ctx, dataInterval, "data", func() (unread, unkept error) {
+				at := s.Now()
+				return nil, s.DB.Append(context.WithoutCancel(ctx), at, dataSizes(s.Data))
+			})
+		})
+	}
 	for _, e := range s.Endpoints {
 		interval := max(e.Interval, s.Interval)
 		scraper := newScraper(e, supervised[e.Component], interval)
@@ -87,6 +108,7 @@ func (s *Sampler) every(ctx context.Context, interval time.Duration, source stri
 // watched is a process and the names of its series.
 type watched struct {
 	process                       *process.Process
+	tree                          bool
 	cpu, resident, files, threads *metrics.Series
 }
 
@@ -101,7 +123,7 @@ func watch(processes []target.Process) []watched {
 			return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", p.Component)}
 		}
 		all = append(all, watched{
-			process: handle, cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),
+			process: handle, tree: p.Tree, cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),
 			files: name("process_open_fds"), threads: name("process_threads"),
 		})
 	}
@@ -110,6 +132,9 @@ func watch(processes []target.Process) []watched {
 
 // sample reads one process; what cannot be read is a gap.
 func (w watched) sample(ctx context.Context) []metrics.Sample {
+	if w.tree {
+		return w.sampleTree()
+	}
 	var samples []metrics.Sample
 	if times, err := w.process.TimesWithContext(ctx); err == nil {
 		samples = append(samples, metrics.Sample{Series: w.cpu, Value: times.User + times.System})

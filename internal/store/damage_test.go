@@ -16,7 +16,7 @@ import (
 )
 
 // killed writes a run that did not come to its end, and gives its folder.
-func killed(t *testing.T) (results *Results, dir string) {
+func killed(t testing.TB) (results *Results, dir string) {
 	t.Helper()
 	results = create(t)
 	w := write(t, results, info())
@@ -262,5 +262,59 @@ func FuzzReaders(f *testing.F) {
 		})
 		h := record.NewHistogram()
 		run.Histograms(func(record.Interval, Clock) *hdrhistogram.Histogram { return h })
+	})
+}
+
+// FuzzRuns damages any file of a whole run; whatever is left can be read, and
+// nothing panics.
+func FuzzRuns(f *testing.F) {
+	names := []string{runFile, environmentFile, eventsFile, countersFile, operationsFile, queriesFile, filepath.Join(logsDir, "etcd.log"), completeFile}
+	for i := range names {
+		f.Add(uint8(i), uint16(0), []byte(nil))
+		f.Add(uint8(i), uint16(40), []byte(`"at":1e999,`))
+		f.Add(uint8(i), uint16(2), []byte("W1121 03:36:02.478406 1 a.go:1] slow\n9999-99-99T99:99:99Z \n0000-00-00 00:00:00\n"))
+	}
+	whole := map[string][]byte{}
+	_, source := killed(f)
+	must(f, os.WriteFile(filepath.Join(source, logsDir, "etcd.log"), []byte("I1121 03:36:02.478406 1 a.go:1] begins\n"), 0o644))
+	for _, name := range names {
+		whole[name], _ = os.ReadFile(filepath.Join(source, name))
+	}
+	results, err := Create(f.TempDir(), nil, nil)
+	must(f, err)
+	dir := filepath.Join(results.Dir, runsDir, "0001-fuzzed")
+	must(f, os.MkdirAll(filepath.Join(dir, logsDir), 0o755))
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, damage []byte) {
+		damaged := names[int(which)%len(names)]
+		for _, name := range names {
+			content := whole[name]
+			if name == damaged { // overwritten from somewhere on, and cut off behind that
+				content = append(slices.Clone(content[:min(int(at), len(content))]), damage...)
+			}
+			must(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
+		}
+		runs, err := results.Runs()
+		if err != nil {
+			return
+		}
+		for _, run := range runs {
+			run.Counters(func(i record.Interval) {
+				if i.Second < 0 || i.Second > longestRun || i.Count < 0 {
+					t.Errorf("an impossible interval was read: %+v", i)
+				}
+			})
+			h := record.NewHistogram()
+			run.Seconds(func(_ record.Interval, _ Clock, second Second) error {
+				if median, any := second.Median(); any && median < 0 {
+					t.Errorf("an impossible median was read: %v", median)
+				}
+				return second.AddTo(h)
+			})
+			run.LogLines(func(l LogLine) {
+				if !(l.At >= -longestRun && l.At <= longestRun) {
+					t.Errorf("a line was written at an impossible time: %v", l.At)
+				}
+			})
+		}
 	})
 }

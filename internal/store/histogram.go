@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -132,6 +133,20 @@ func (d *decoder) addTo(h *hdrhistogram.Histogram) error {
 		}
 	}
 	return nil
+}
+
+// median of the decoded histogram; false says that it is empty.
+func (d *decoder) median() (time.Duration, bool) {
+	var total, below int64
+	for _, b := range d.buckets {
+		total += b.count
+	}
+	for _, b := range d.buckets {
+		if below += b.count; 2*below >= total {
+			return time.Duration(b.value), true
+		}
+	}
+	return 0, false
 }
 
 // unpack gives the header and the counts that text stands for; they are valid

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -24,6 +25,8 @@ type Run struct {
 	Info        RunInfo
 	Environment Environment
 	Events      []Event
+	// Queries are the answers of another Prometheus; nil if none was asked.
+	Queries *Queries
 	// Complete says that the run ended as planned.
 	Complete bool
 	// Unreadable says why nothing is known of the run but its index and name,
@@ -74,6 +77,9 @@ func openRun(dir string) (*Run, error) {
 		}
 		run.damaged("%v", err) // a run killed early has none yet
 	}
+	if err := run.readQueries(); err != nil {
+		return nil, err
+	}
 	run.lines(eventsFile, run.addEvent)
 	if run.Complete && !slices.ContainsFunc(run.Events, func(e Event) bool { return e.Kind == RunEnded }) {
 		run.damaged("%s lacks the end of the run", eventsFile)
@@ -119,6 +125,34 @@ func (r *Run) Counters(each func(record.Interval)) {
 // into gives for its series, second and clock; for those that into has no use
 // for, it gives nil. What cannot be read is skipped and becomes damage.
 func (r *Run) Histograms(into func(record.Interval, Clock) *hdrhistogram.Histogram) {
+	r.Seconds(func(i record.Interval, clock Clock, second Second) error {
+		if h := into(i, clock); h != nil {
+			return second.AddTo(h)
+		}
+		return nil
+	})
+}
+
+// Second is the times of one second of a series on one clock. It is valid only
+// during the call that it is handed to.
+type Second struct{ decoder *decoder }
+
+// AddTo adds the times to a histogram.
+func (s Second) AddTo(h *hdrhistogram.Histogram) error { return s.decoder.addTo(h) }
+
+// Median is the median of the times; false says that there are none.
+func (s Second) Median() (time.Duration, bool) { return s.decoder.median() }
+
+// Each calls do with every time of which there are any, and how many there are.
+func (s Second) Each(do func(value time.Duration, count int64)) {
+	for _, b := range s.decoder.buckets {
+		do(time.Duration(b.value), b.count)
+	}
+}
+
+// Seconds calls each with every second of every series and clock, in the order
+// written. What cannot be read is skipped and becomes damage.
+func (r *Run) Seconds(each func(record.Interval, Clock, Second) error) {
 	started := float64(r.Info.Started.UnixMilli()) / 1000
 	decoder := newDecoder()
 	r.lines(operationsFile, func(line []byte) error {
@@ -141,10 +175,7 @@ func (r *Run) Histograms(into func(record.Interval, Clock) *hdrhistogram.Histogr
 		if err := decoder.decode(histogram); err != nil {
 			return err
 		}
-		if h := into(i, clock); h != nil {
-			return decoder.addTo(h)
-		}
-		return nil
+		return each(i, clock, Second{decoder})
 	})
 }
 

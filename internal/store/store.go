@@ -4,7 +4,7 @@
 //
 //	DIR/
 //	  scenario.yaml plan.json          what was asked for
-//	  result.json summary.csv report.html   rebuildable from the rest
+//	  result.json summary.csv comparison.csv bench.txt junit.xml report.html   rebuildable from the rest
 //	  runs/0001-NAME/
 //	    run.json          what the run was to do
 //	    environment.json  what it ran on
@@ -12,8 +12,10 @@
 //	    counters.jsonl    counts, bytes, items and reasons per second and operation
 //	    events.jsonl      steps, phases, failures, the end
 //	    metrics/          a Prometheus TSDB
+//	    queries.json      what another Prometheus was asked about the run, and answered
 //	    logs/             one file per component
 //	    COMPLETE          there if the run ended as planned
+//	  attempts/           what was left of runs that were begun again
 package store
 
 import (
@@ -28,6 +30,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"plimsoll.dev/plimsoll/internal/design"
 )
 
 // SchemaVersion is the version of the directory's form. A reader accepts its
@@ -41,6 +45,10 @@ const (
 	ResultFile   = "result.json"
 	SummaryFile  = "summary.csv"
 	ReportFile   = "report.html"
+
+	ComparisonFile = "comparison.csv"
+	BenchFile      = "bench.txt"
+	JUnitFile      = "junit.xml"
 )
 
 const (
@@ -51,6 +59,7 @@ const (
 	countersFile    = "counters.jsonl"
 	eventsFile      = "events.jsonl"
 	metricsDir      = "metrics"
+	queriesFile     = "queries.json"
 	logsDir         = "logs"
 	workDir         = "work"
 	completeFile    = "COMPLETE"
@@ -180,12 +189,21 @@ type RunInfo struct {
 	Title         string            `json:"title,omitempty"`
 	Seed          uint64            `json:"seed"`
 	Parameters    map[string]string `json:"parameters,omitempty"`
+	// Cell is the combination of variant and parameters that was run, and Block, from 1, the round in which it was;
+	// runs of the same block and the same values are pairs.
+	Cell  design.Cell `json:"cell"`
+	Block int         `json:"block,omitempty"`
+	// Probe is the value that a search tried.
+	Probe *Point `json:"probe,omitempty"`
 	// Started is the wall-clock time of offset 0 of every other time in the run.
 	Started    time.Time       `json:"started"`
 	Steps      []StepInfo      `json:"steps"`
 	Objectives []ObjectiveInfo `json:"objectives,omitempty"`
 	// Tool is the version of plimsoll that ran it.
 	Tool string `json:"tool"`
+	// Prometheus is the URL, without credentials, of the one that evaluates the objectives in PromQL;
+	// empty if the run's own metrics do.
+	Prometheus string `json:"prometheus,omitempty"`
 }
 
 // StepInfo is one step of a run.

@@ -85,7 +85,7 @@ func intervals() []record.Interval {
 }
 
 // create makes a results directory without a run.
-func create(t *testing.T) *Results {
+func create(t testing.TB) *Results {
 	t.Helper()
 	results, err := Create(t.TempDir(), []byte("kind: Scenario\n"), map[string]int{"runs": 1})
 	if err != nil {
@@ -95,7 +95,7 @@ func create(t *testing.T) *Results {
 }
 
 // write writes a run as the engine does, but for its end.
-func write(t *testing.T, results *Results, info RunInfo) *RunWriter {
+func write(t testing.TB, results *Results, info RunInfo) *RunWriter {
 	t.Helper()
 	w, err := results.CreateRun(info)
 	if err != nil {
@@ -111,7 +111,7 @@ func write(t *testing.T, results *Results, info RunInfo) *RunWriter {
 	return w
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

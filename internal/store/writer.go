@@ -33,7 +33,7 @@ type RunWriter struct {
 // CreateRun makes the directory of the run that info describes.
 func (r *Results) CreateRun(info RunInfo) (*RunWriter, error) {
 	info.SchemaVersion = SchemaVersion
-	w := &RunWriter{dir: filepath.Join(r.Dir, runsDir, runFolder(info)), started: info.Started, encoder: newEncoder()}
+	w := &RunWriter{dir: r.runDir(info.Index, info.Name), started: info.Started, encoder: newEncoder()}
 	for _, dir := range []string{w.LogDir(), w.MetricsDir(), w.WorkDir()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make run directory: %w", err)

@@ -57,6 +57,19 @@ type Datastore interface {
 	Etcd() (endpoints []string, config *tls.Config)
 }
 
+// Emulation is the capability of a datastore that may offer etcd's API without being etcd.
+type Emulation interface {
+	// Emulates names what stands in for etcd, and is empty for etcd itself. It
+	// answers the requests that an API server makes, and not all that a client of etcd may make.
+	Emulates() string
+}
+
+// Steve is the capability of a target that serves Rancher's API.
+type Steve interface {
+	// Steve gives the URL that the API is served on, and a client that it lets in as an admin.
+	Steve() (url string, client *http.Client)
+}
+
 // Shared is the capability of a target that others use too: runs have
 // namespaces of their own there, and clear away what they made.
 type Shared interface {
@@ -77,6 +90,8 @@ type Supervised interface {
 type Process struct {
 	Component string `json:"component"`
 	PID       int    `json:"pid"`
+	// Tree says that the component is this process and all that descend from it.
+	Tree bool `json:"tree,omitempty"`
 }
 
 // Endpoint is where a component serves metrics in the Prometheus text format.
@@ -100,7 +115,7 @@ type Description struct {
 type ComponentDescription struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Binary is the path that was executed, and Source how it was found: built, assets, kubebuilder-assets or path.
+	// Binary is the path that was executed, and Source how it was found: built, assets, kubebuilder-assets, path or distribution.
 	Binary string `json:"binary"`
 	Source string `json:"source"`
 	// SHA256 of the binary, in hexadecimal.
@@ -109,3 +124,13 @@ type ComponentDescription struct {
 	PID    int      `json:"pid"`
 	Log    string   `json:"log,omitempty"`
 }
+
+// Folder is the capability of a target that has data in a folder on this machine,
+// or is nothing but such a folder.
+type Folder interface {
+	// Folder is where that is, and where workloads may write; it goes with the target.
+	Folder() string
+}
+
+// KeyPrefix begins the keys that a run makes in an etcd that others use too.
+func KeyPrefix(runID string) string { return "/plimsoll/" + runID + "/" }

@@ -170,7 +170,7 @@
   function toPaper(on) {
     if (on === onPaper) return;
     onPaper = on;
-    if (on) opened = Array.from(document.querySelectorAll("details:not([open])"));
+    if (on) opened = Array.from(document.querySelectorAll("details:not([open]):not(.stay)"));
     opened.forEach((details) => (details.open = on));
     document.documentElement.classList.toggle("paper", on);
     drawAll();

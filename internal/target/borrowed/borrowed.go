@@ -4,15 +4,21 @@
 package borrowed
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	authorization "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -25,12 +31,15 @@ const requestTimeout = 15 * time.Second
 
 // Target is a borrowed cluster.
 type Target struct {
-	config  *rest.Config
-	client  kubernetes.Interface
-	version string
-	// context is the name of the kubeconfig's context; the kubeconfig itself is nobody's business.
-	context string
-	metrics bool // the user may read the API server's metrics
+	config   *rest.Config
+	client   kubernetes.Interface
+	metadata metadata.Interface
+	version  string
+	// context is the name of the kubeconfig's context, and file where it is written; the rest of the
+	// kubeconfig is nobody's business.
+	context, file string
+	explicit      bool // the file was named, rather than found as kubectl does
+	metrics       bool // the user may read the API server's metrics
 }
 
 var (
@@ -41,27 +50,48 @@ var (
 
 // Open reads a kubeconfig as kubectl does and asks the cluster for its version.
 func Open(ctx context.Context, spec v1alpha1.BorrowedTarget) (*Target, error) {
+	t, err := read(spec)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+	if err := t.ask(ctx); err != nil {
+		return nil, fmt.Errorf("reach cluster %s of context %s in %s: %w", t.config.Host, t.context, t.file, explain(err, t.config))
+	}
+	return t, nil
+}
+
+// read makes a target of what a kubeconfig says; it asks nobody.
+func read(spec v1alpha1.BorrowedTarget) (*Target, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = spec.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: spec.Context})
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %w", err)
+		return nil, err
 	}
-	config, err := loader.ClientConfig()
+	t := &Target{context: cmp.Or(spec.Context, raw.CurrentContext), explicit: spec.Kubeconfig != ""}
+	t.file = cmp.Or(spec.Kubeconfig, rules.GetDefaultFilename())
+	known := slices.Sorted(maps.Keys(raw.Contexts))
+	switch chosen := raw.Contexts[t.context]; {
+	case chosen != nil:
+		t.file = cmp.Or(chosen.LocationOfOrigin, t.file)
+	case len(known) == 0:
+		return nil, fmt.Errorf("%s names no cluster: name another file with --kubeconfig", t.file)
+	case t.context == "":
+		return nil, fmt.Errorf("%s has no current context: choose with --context among %s", t.file, strings.Join(known, ", "))
+	default:
+		return nil, fmt.Errorf("%s has no context %q%s\nthere are: %s", t.file, t.context, v1alpha1.NearMiss(t.context, known), strings.Join(known, ", "))
+	}
+	if t.config, err = loader.ClientConfig(); err != nil {
+		return nil, fmt.Errorf("context %s in %s: %w", t.context, t.file, err)
+	}
+	t.config.QPS = -1 // no client-side limit
+	t.config.WarningHandler = rest.NoWarnings{}
+	if t.client, err = kubernetes.NewForConfig(t.config); err == nil {
+		t.metadata, err = metadata.NewForConfig(t.config)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %w", err)
-	}
-	config.QPS = -1 // no client-side limit
-	t := &Target{config: config, context: spec.Context}
-	if t.context == "" {
-		t.context = raw.CurrentContext
-	}
-	if t.client, err = kubernetes.NewForConfig(config); err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %w", err)
-	}
-	if err := t.ask(ctx); err != nil {
-		return nil, fmt.Errorf("reach cluster %s of context %s: %w", config.Host, t.context, explain(err))
+		return nil, fmt.Errorf("context %s in %s: %w", t.context, t.file, err)
 	}
 	return t, nil
 }
@@ -74,27 +104,14 @@ func (t *Target) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, after, _ := strings.Cut(string(body), `"gitVersion": "`)
-	t.version, _, _ = strings.Cut(after, `"`)
-	t.metrics, err = t.may(ctx, authorization.SelfSubjectAccessReviewSpec{
+	var version struct{ GitVersion string }
+	if err := json.Unmarshal(body, &version); err != nil || version.GitVersion == "" {
+		return errors.New("what answers there is not a Kubernetes API server")
+	}
+	t.version = version.GitVersion
+	t.metrics, err = may(ctx, t.client, authorization.SelfSubjectAccessReviewSpec{
 		NonResourceAttributes: &authorization.NonResourceAttributes{Path: "/metrics", Verb: "get"},
 	})
-	return err
-}
-
-// explain adds the way out to what TLS and authentication say.
-func explain(err error) error {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "certificate signed by unknown authority"):
-		return fmt.Errorf("%w: the kubeconfig's certificate-authority is not that of this server", err)
-	case strings.Contains(text, "certificate has expired"):
-		return fmt.Errorf("%w: renew the certificate, or look at the clock", err)
-	case strings.Contains(text, "Unauthorized"), strings.Contains(text, "provide credentials"):
-		return fmt.Errorf("%w: the kubeconfig's credentials are not valid here, or have expired", err)
-	case strings.Contains(text, "connection refused"), strings.Contains(text, "no such host"), strings.Contains(text, "i/o timeout"), strings.Contains(text, "deadline exceeded"):
-		return fmt.Errorf("%w: is the cluster running, and is this the right context?", err)
-	}
 	return err
 }
 
@@ -158,28 +175,55 @@ func (t *Target) IsTest() bool {
 
 // Need is a permission that a run needs.
 type Need struct {
+	// User is who needs it; empty is the user of the kubeconfig.
+	User                  string
 	Verb, Group, Resource string
+	// Name is the one object that it is for; empty is all of them.
+	Name string
 }
+
+// Impersonate is the permission to make requests as a user.
+func Impersonate(user string) Need { return Need{Verb: "impersonate", Resource: "users", Name: user} }
 
 // String says the permission as a rule would: "create deployments (apps)".
 func (n Need) String() string {
-	if n.Group == "" {
-		return n.Verb + " " + n.Resource
+	text := n.Verb + " " + n.Resource
+	if n.Group != "" {
+		text += " (" + n.Group + ")"
 	}
-	return fmt.Sprintf("%s %s (%s)", n.Verb, n.Resource, n.Group)
+	if n.Name != "" {
+		text += " named " + n.Name
+	}
+	if n.User != "" {
+		text += ", as user " + n.User
+	}
+	return text
 }
 
-// Missing gives those of the needs that the user does not have.
+// Missing gives those of the needs that are not met, in all namespaces: those
+// of a run do not exist yet. What another user may do can only be asked by who
+// may impersonate that user; if that is missing, it is all that is said of it.
 func (t *Target) Missing(ctx context.Context, needs []Need) ([]Need, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var missing []Need
+	clients := map[string]kubernetes.Interface{"": t.client}
 	for _, n := range needs {
-		allowed, err := t.may(ctx, authorization.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorization.ResourceAttributes{Verb: n.Verb, Group: n.Group, Resource: n.Resource},
+		if slices.Contains(missing, Impersonate(n.User)) {
+			continue
+		}
+		if clients[n.User] == nil {
+			client, err := t.as(n.User)
+			if err != nil {
+				return nil, err
+			}
+			clients[n.User] = client
+		}
+		allowed, err := may(ctx, clients[n.User], authorization.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorization.ResourceAttributes{Verb: n.Verb, Group: n.Group, Resource: n.Resource, Name: n.Name},
 		})
 		if err != nil {
-			return nil, fmt.Errorf("ask for permissions: %w", err)
+			return nil, fmt.Errorf("ask for the permission to %s: %w", n, err)
 		}
 		if !allowed {
 			missing = append(missing, n)
@@ -188,8 +232,21 @@ func (t *Target) Missing(ctx context.Context, needs []Need) ([]Need, error) {
 	return missing, nil
 }
 
-func (t *Target) may(ctx context.Context, spec authorization.SelfSubjectAccessReviewSpec) (bool, error) {
-	review, err := t.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx,
+// as gives a client that makes requests as another user.
+func (t *Target) as(user string) (kubernetes.Interface, error) {
+	config, err := t.RESTConfig(target.User(user))
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make requests as user %s: %w", user, err)
+	}
+	return client, nil
+}
+
+func may(ctx context.Context, client kubernetes.Interface, spec authorization.SelfSubjectAccessReviewSpec) (bool, error) {
+	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx,
 		&authorization.SelfSubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		return false, err

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
 )
 
 const (
@@ -13,19 +15,20 @@ const (
 	serviceIP     = "10.96.0.1" // the first of serviceRange, which the service "kubernetes" gets
 )
 
+// servesAPI says whether there is an API server.
+func servesAPI(spec v1alpha1.LocalTarget) bool {
+	return spec.KubeAPIServer.Enabled == nil || *spec.KubeAPIServer.Enabled
+}
+
 // buildAPIServer gives the API server as kubeadm would configure it, but on
 // loopback. Auditing is off, priority and fairness is on, by its own defaults.
-func buildAPIServer(p plan) (component, error) {
-	var servers []string
-	for _, port := range p.ports.etcdClients {
-		servers = append(servers, loopback(port))
-	}
+func buildAPIServer(p plan) ([]component, error) {
 	fs, err := flags{
 		{"bind-address", loopbackIP},
 		{"advertise-address", loopbackIP},
 		{"secure-port", fmt.Sprint(p.ports.apiserver)},
 		{"endpoint-reconciler-type", "none"}, // endpoints must not be on loopback: it would log an error every ten seconds
-		{"etcd-servers", strings.Join(servers, ",")},
+		{"etcd-servers", strings.Join(p.ports.datastoreURLs(), ",")},
 		{"etcd-cafile", p.keys.certFile(etcdCA)},
 		{"etcd-certfile", p.keys.certFile(etcdClient)},
 		{"etcd-keyfile", p.keys.keyFile(etcdClient)},
@@ -50,13 +53,18 @@ func buildAPIServer(p plan) (component, error) {
 		{"allow-privileged", "true"},
 	}.with(p.spec.KubeAPIServer.Flags)
 	if err != nil {
-		return component{}, fmt.Errorf("kube-apiserver: %w", err)
+		return nil, fmt.Errorf("kube-apiserver: %w", err)
 	}
-	return component{
-		name: apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: filepath.Join(p.where.logs, apiserverPart+".log"),
-		url: p.ports.apiserverURL(), readyPath: "/readyz", ca: kubernetesCA, observer: adminClient,
+	var needs string
+	if p.server.Path != "" {
+		needs = kinePart // an API server gives up after 20s, and the making of a database may take some of them
+	}
+	return []component{{
+		needs: needs,
+		name:  apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: filepath.Join(p.where.logs, apiserverPart+".log"),
+		ready: p.ports.apiserverURL() + "/readyz", metrics: p.ports.apiserverURL() + "/metrics", ca: kubernetesCA, observer: adminClient,
 		readyTimeout: time.Minute, grace: 10 * time.Second, layer: apiLayer,
 		// Some 13,000 series, at 40 ms of its CPU.
 		scrapeInterval: 5 * time.Second,
-	}, nil
+	}}, nil
 }

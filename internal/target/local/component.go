@@ -2,14 +2,17 @@ package local
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,29 +27,63 @@ import (
 type component struct {
 	name   string
 	binary assets.Binary
+	first  []string // arguments before the flags
 	flags  flags
+	// secret flags are given as env, and only described as flags: everybody may
+	// read a command line.
+	secret flags
+	env    []string
+	// needs is the gate that must be open before a start: the name of a component
+	// that must be ready, or accessGate; none when empty.
+	needs string
 	// after is a URL that must answer before a start; none when empty.
 	after string
-	// data is emptied before a start; none when empty.
-	data string
-	log  string
-	// url is where it serves readyPath and /metrics, to a client that trusts
-	// ca and shows the certificate observer.
-	url, readyPath string
-	ca, observer   string
-	// scrapeInterval is the least time between two scrapes of /metrics.
+	// data is emptied before a start, and filled with files; none when empty.
+	data  string
+	files map[string]string
+	// initialise is run before each start; nothing when its path is empty.
+	initialise command
+	// account is the user that runs it; plimsoll's own when nil.
+	account *account
+	// dir is the working directory; plimsoll's own when empty.
+	dir string
+	log string
+	// ready is a URL that answers with 200 when it is, to a client that trusts ca
+	// and shows the certificate observer. probe is asked instead, if there is one.
+	ready        string
+	probe        func(context.Context) error
+	ca, observer string
+	// metrics is the URL of its metrics; none when empty.
+	metrics string
+	// scrapeInterval is the least time between two scrapes of metrics.
 	scrapeInterval time.Duration
 	readyTimeout   time.Duration
 	grace          time.Duration
+	// stopSignal asks it to end, deathSignal is what it gets when plimsoll dies;
+	// process.Spec has the defaults.
+	stopSignal, deathSignal syscall.Signal
+	// tree says that it has child processes that do its work.
+	tree bool
 	// layer orders the stop: higher ones go first.
 	layer int
 }
 
+// command is a program with its arguments.
+type command struct {
+	path string
+	args []string
+}
+
 // The layers of a control plane.
 const (
-	datastoreLayer = iota
+	databaseLayer = iota
+	datastoreLayer
 	apiLayer
+	frontLayer // all clients of the API server
 )
+
+// accessGate opens when the API server has given its users their rights.
+const accessGate = "access"
 
 // plan is all that the builders need to know.
 type plan struct {
@@ -55,31 +92,110 @@ type plan struct {
 	ports    ports
 	keys     *keyring
 	binaries map[string]assets.Binary
+	// server is that of an SQL database, if plimsoll starts one, account the user
+	// that runs it, and password that of kine.
+	server   Server
+	account  *account
+	password string
 }
 
 // build gives the components that a plan stands for.
 func build(p plan) ([]component, error) {
-	etcd, err := buildEtcd(p)
-	if err != nil {
-		return nil, err
+	builders := []func(plan) ([]component, error){buildEtcd}
+	if p.spec.Datastore.Kine != nil {
+		builders = []func(plan) ([]component, error){buildDatabase, buildKine}
 	}
-	apiserver, err := buildAPIServer(p)
-	if err != nil {
-		return nil, err
+	if servesAPI(p.spec) {
+		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
 	}
-	return append(etcd, apiserver), nil
+	if p.spec.Steve != nil {
+		builders = append(builders, buildSteve)
+	}
+	var all []component
+	for _, builder := range builders {
+		some, err := builder(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
 }
 
-// boot starts all components at once, since nearly all wait by themselves for
-// those that they need. When one fails the others are stopped.
+// gates are opened by closing them.
+type gates map[string]chan struct{}
+
+func newGates(components []component) gates {
+	g := gates{accessGate: make(chan struct{})}
+	for _, c := range components {
+		g[c.name] = make(chan struct{})
+	}
+	return g
+}
+
+// await waits until the gate is open; there is none without a name.
+func (g gates) await(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	select {
+	case <-g[name]:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// chore is what plimsoll does itself before the target is ready.
+type chore struct {
+	// needs is the gate that it waits for, opens the one that it opens; none when empty.
+	needs, opens string
+	do           func(context.Context) error
+}
+
+// chores are done beside the starts.
+func (t *Target) chores() []chore {
+	if !servesAPI(t.spec) {
+		return nil
+	}
+	all := []chore{{apiserverPart, accessGate, t.admit}}
+	if t.spec.KubeControllerManager != nil {
+		all = append(all, chore{controllerManagerPart, "", t.awaitServiceAccount})
+	}
+	if nodeCount(t.spec.Kwok) > 0 {
+		all = append(all, chore{accessGate, "", t.makeNodes}, chore{kwokPart, "", t.awaitNodes})
+	}
+	return all
+}
+
+// boot starts all components at once, since most wait by themselves for those
+// that they need, and lets the users in. When one fails the others are stopped.
 func (t *Target) boot(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.running, t.failed = map[string]*process.Process{}, make(chan error, 1)
 	failed := t.failed
 	group, ctx := errgroup.WithContext(ctx)
+	gates := newGates(t.components)
+	for _, c := range t.chores() {
+		group.Go(func() error {
+			if err := gates.await(ctx, c.needs); err != nil {
+				return err
+			}
+			if err := c.do(ctx); err != nil {
+				return err
+			}
+			if c.opens != "" {
+				close(gates[c.opens])
+			}
+			return nil
+		})
+	}
 	for _, c := range t.components {
 		group.Go(func() error {
+			if err := gates.await(ctx, c.needs); err != nil {
+				return err
+			}
 			p, err := t.launch(ctx, c)
 			if err != nil {
 				return err
@@ -87,14 +203,15 @@ func (t *Target) boot(ctx context.Context) error {
 			t.mu.Lock()
 			t.running[c.name] = p
 			t.mu.Unlock()
+			close(gates[c.name])
 			go func() {
 				<-p.Exited()
 				if err := p.Err(); err != nil {
-					cancel(err) // ends the wait for components that need this one
 					select {
 					case failed <- err:
 					default:
 					}
+					cancel(err) // ends the wait for components that need this one
 				}
 			}()
 			return nil
@@ -109,10 +226,11 @@ func (t *Target) boot(ctx context.Context) error {
 }
 
 func (t *Target) launch(ctx context.Context, c component) (*process.Process, error) {
-	if c.data != "" {
-		if err := errors.Join(os.RemoveAll(c.data), os.Mkdir(c.data, 0o700)); err != nil {
-			return nil, fmt.Errorf("make the data folder of %s: %w", c.name, err)
-		}
+	if err := c.makeData(); err != nil {
+		return nil, fmt.Errorf("make the data folder of %s: %w", c.name, err)
+	}
+	if err := c.initialiseData(ctx); err != nil {
+		return nil, fmt.Errorf("initialise the data of %s: %w", c.name, err)
 	}
 	t.mu.Lock()
 	client := t.client(c.ca, c.observer)
@@ -124,10 +242,42 @@ func (t *Target) launch(ctx context.Context, c component) (*process.Process, err
 			return nil, fmt.Errorf("wait with the start of %s: %w", c.name, err)
 		}
 	}
+	ready := c.probe
+	if ready == nil {
+		ready = func(ctx context.Context) error { return probe(ctx, client, c.ready) }
+	}
 	return process.Start(ctx, process.Spec{
-		Name: c.name, Path: c.binary.Path, Args: c.flags.args(), Env: environment(), LogPath: c.log,
-		Ready:        func(ctx context.Context) error { return probe(ctx, client, c.url+c.readyPath) },
-		ReadyTimeout: c.readyTimeout, Grace: c.grace,
+		Name: c.name, Path: c.binary.Path, Args: slices.Concat(c.first, c.flags.args()), Env: append(environment(), c.env...), Dir: c.dir, LogPath: c.log,
+		Ready: ready, ReadyTimeout: c.readyTimeout, Grace: c.grace,
+		StopSignal: c.stopSignal, DeathSignal: c.deathSignal, Credential: c.account.credential(),
+	})
+}
+
+// makeData makes the data folder anew, as its account's own.
+func (c component) makeData() error {
+	if c.data == "" {
+		return nil
+	}
+	if err := errors.Join(os.RemoveAll(c.data), os.Mkdir(c.data, 0o700)); err != nil {
+		return err
+	}
+	for name, text := range c.files {
+		path := filepath.Join(c.data, name)
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), c.account.own(path)); err != nil {
+			return err
+		}
+	}
+	return c.account.own(c.data)
+}
+
+// initialiseData lets the component's own program fill its data folder.
+func (c component) initialiseData(ctx context.Context) error {
+	if c.initialise.path == "" {
+		return nil
+	}
+	return process.Run(ctx, process.Spec{
+		Name: filepath.Base(c.initialise.path), Path: c.initialise.path, Args: c.initialise.args,
+		Env: environment(), Dir: c.data, LogPath: c.log, Credential: c.account.credential(),
 	})
 }
 
@@ -161,7 +311,7 @@ func (t *Target) stop(ctx context.Context) error {
 		c.CloseIdleConnections() // servers wait for them
 	}
 	var errs []error
-	for layer := apiLayer; layer >= datastoreLayer; layer-- {
+	for layer := frontLayer; layer >= databaseLayer; layer-- {
 		var group errgroup.Group
 		for _, c := range t.components {
 			if p := t.running[c.name]; p != nil && c.layer == layer {
@@ -173,15 +323,27 @@ func (t *Target) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// client gives the one client for a certificate; t.mu is held.
+// client gives the one client for a certificate; t.mu is held. Without an
+// authority it trusts every server: there is nobody else on plimsoll's own ports.
 func (t *Target) client(ca, certificate string) *http.Client {
 	c := t.clients[certificate]
+	if c == nil && ca == "" {
+		c = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		t.clients[certificate] = c
+	}
 	if c == nil {
 		// HTTP/1.1 only: etcd's peer port offers HTTP/2 and then does not speak it.
-		c = &http.Client{Transport: &http.Transport{TLSClientConfig: t.keys.tlsConfig(ca, certificate)}}
+		c = &http.Client{Transport: &http.Transport{TLSClientConfig: t.keys.tlsConfig(ca, certificate), MaxIdleConnsPerHost: nodeMakers}}
 		t.clients[certificate] = c
 	}
 	return c
+}
+
+// admin gives the client of the identity that prepares.
+func (t *Target) admin() *http.Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.client(kubernetesCA, adminClient)
 }
 
 const (

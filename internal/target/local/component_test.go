@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,18 +50,28 @@ func TestFlagsOfTheDocument(t *testing.T) {
 }
 
 func TestPortsDiffer(t *testing.T) {
-	p, err := choosePorts(v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{Members: 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[int]bool{p.apiserver: true}
-	for _, ports := range [][]int{p.etcdClients, p.etcdPeers, p.etcdMetrics} {
-		for _, port := range ports {
-			seen[port] = true
+	for _, row := range []struct {
+		spec v1alpha1.LocalTarget
+		want int
+	}{
+		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{Members: 3}}}, 10},
+		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.Postgres}}, Steve: &v1alpha1.Steve{}}, 6},
+		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.SQLite}}, KubeAPIServer: disabled()}, 2},
+	} {
+		p, err := choosePorts(row.spec)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(seen) != 10 || seen[0] {
-		t.Errorf("ports are %+v", p)
+		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveMetrics})
+		seen := map[int]bool{}
+		for _, port := range all {
+			if port != 0 {
+				seen[port] = true
+			}
+		}
+		if len(seen) != row.want {
+			t.Errorf("ports are %+v", p)
+		}
 	}
 }
 

@@ -22,6 +22,14 @@ const (
 	etcdGrace = 2 * time.Second
 )
 
+// etcdMembers is the number of etcd processes.
+func etcdMembers(spec v1alpha1.LocalTarget) int {
+	if spec.Datastore.Kine != nil {
+		return 0
+	}
+	return etcdSpec(spec).Members
+}
+
 // etcdSpec is the document's etcd with its defaults.
 func etcdSpec(spec v1alpha1.LocalTarget) v1alpha1.Etcd {
 	var e v1alpha1.Etcd
@@ -77,7 +85,7 @@ func buildEtcd(p plan) ([]component, error) {
 		members = append(members, component{
 			after: after,
 			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, log: filepath.Join(p.where.logs, name+".log"),
-			url: metrics, readyPath: "/health", ca: etcdCA, observer: etcdClient,
+			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
 		})
 	}

@@ -44,7 +44,7 @@ func options(t *testing.T, spec v1alpha1.LocalTarget) Options {
 
 func boot(t *testing.T, o Options) *Target {
 	t.Helper()
-	for _, part := range []string{etcdPart, apiserverPart} { // outside of the time
+	for _, part := range Parts(o.Spec) { // outside of the time
 		if _, err := o.Binaries.Find(t.Context(), part); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,15 @@ const (
 	adminClient      = string(target.Admin)
 	loadClient       = string(target.Load)
 	serviceAccount   = "service-account"
+	steveClient      = stevePart
+	// controlServer is what all clients of the API server serve their metrics with,
+	// and monitorClient what these are read with.
+	controlServer = "control-plane"
+	monitorClient = "monitor"
 )
+
+// steveUser is Steve's name for the API server.
+const steveUser = "plimsoll-steve"
 
 // loadGroup is the group of the load users, which their role is bound to.
 const loadGroup = "plimsoll:load"
@@ -62,6 +70,12 @@ func certificates() []certificate {
 		{name: frontProxyClient, authority: frontProxyCA, user: frontProxyClient},
 		{name: adminClient, authority: kubernetesCA, user: "plimsoll-admin", groups: []string{"system:masters"}},
 		{name: loadClient, authority: kubernetesCA, user: "plimsoll-load", groups: []string{loadGroup}},
+		{name: steveClient, authority: kubernetesCA, user: steveUser},
+		{name: controllerManagerPart, authority: kubernetesCA, user: controllerManagerUser},
+		{name: schedulerPart, authority: kubernetesCA, user: schedulerUser},
+		{name: kwokPart, authority: kubernetesCA, user: kwokUser, groups: []string{kubeletGroup}},
+		{name: controlServer, authority: kubernetesCA, user: "plimsoll-control-plane", server: true},
+		{name: monitorClient, authority: kubernetesCA, user: "plimsoll-monitor", groups: []string{"system:monitoring"}},
 		{name: serviceAccount, authority: serviceAccountCA, user: serviceAccount}, // signs tokens; as a certificate its public half is a file too
 	}
 }

@@ -45,6 +45,8 @@ type Options struct {
 	LogDir string
 	// Binaries finds the components' binaries.
 	Binaries Binaries
+	// Note, if set, hears what a user should know about where things are.
+	Note func(string)
 }
 
 // Binaries finds the binary of a part; *assets.Finder is the real one.
@@ -54,6 +56,8 @@ type Binaries interface {
 
 // Target is a running control plane.
 type Target struct {
+	data  string // folder with one for each component
+	spec  v1alpha1.LocalTarget
 	keys  *keyring
 	ports ports
 
@@ -64,6 +68,7 @@ type Target struct {
 	failed     chan error
 	made       []string // removed by Close, last first
 	own        func(string) error
+	note       func(string)
 	closed     bool
 }
 
@@ -72,13 +77,48 @@ var (
 	_ target.KubeAPI    = (*Target)(nil)
 	_ target.Supervised = (*Target)(nil)
 	_ target.Datastore  = (*Target)(nil)
+	_ target.Emulation  = (*Target)(nil)
 )
 
-// Parts names the binaries that a target of the spec is made of.
-func Parts(v1alpha1.LocalTarget) []string { return []string{etcdPart, apiserverPart} }
+// Parts names the binaries that a target of the spec is made of, but for the
+// server of an SQL database, which must be installed.
+func Parts(spec v1alpha1.LocalTarget) []string {
+	parts := []string{etcdPart}
+	if spec.Datastore.Kine != nil {
+		parts = []string{kinePart}
+	}
+	if servesAPI(spec) {
+		parts = append(parts, apiserverPart)
+	}
+	if spec.KubeControllerManager != nil {
+		parts = append(parts, controllerManagerPart)
+	}
+	if spec.KubeScheduler != nil {
+		parts = append(parts, schedulerPart)
+	}
+	if spec.Kwok != nil {
+		parts = append(parts, kwokPart)
+	}
+	if spec.Steve != nil {
+		parts = append(parts, stevePart)
+	}
+	return parts
+}
 
-// Start starts the target and returns when the API server is ready and the
-// load user may use it. ctx bounds the start only. Binaries are found, and
+// CheckServer says whether the database server that a target of the spec needs
+// is installed; ErrNoServer otherwise.
+func CheckServer(ctx context.Context, spec v1alpha1.LocalTarget) error {
+	if !ownServer(spec.Datastore.Kine) {
+		return nil
+	}
+	_, err := FindServer(ctx, spec.Datastore.Kine.Backend)
+	return err
+}
+
+var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not enabled")
+
+// Start starts the target and returns when all of it is ready and the load
+// user may use the API server. ctx bounds the start only. Binaries are found, and
 // built if need be, before anything is started. A failed start is undone.
 func Start(ctx context.Context, o Options) (*Target, error) {
 	binaries := map[string]assets.Binary{}
@@ -89,18 +129,33 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 		}
 		binaries[part] = b
 	}
-	t := &Target{clients: map[string]*http.Client{}, own: o.Own}
-	if err := t.start(ctx, o, binaries); err != nil {
+	if o.Spec.Steve != nil && !servesAPI(o.Spec) {
+		return nil, errors.New("steve is in front of an API server, and kubeAPIServer is not enabled: enable it, or leave steve out")
+	}
+	p := plan{spec: o.Spec, binaries: binaries}
+	if kine := o.Spec.Datastore.Kine; ownServer(kine) {
+		var err error
+		if p.server, err = FindServer(ctx, kine.Backend); err != nil {
+			return nil, err
+		}
+		p.password = newPassword()
+		if p.account, err = accountFor(kine.Backend); err != nil {
+			return nil, err
+		}
+	}
+	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note}
+	if err := t.start(ctx, o, p); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
 	return t, nil
 }
 
-func (t *Target) start(ctx context.Context, o Options, binaries map[string]assets.Binary) error {
-	where, err := t.makeFolders(o)
+func (t *Target) start(ctx context.Context, o Options, p plan) error {
+	where, err := t.makeFolders(o, p.account)
 	if err != nil {
 		return err
 	}
+	t.data = where.data
 	if t.keys, err = newKeyring(where.secrets); err != nil {
 		return fmt.Errorf("make certificates in %s: %w", where.secrets, err)
 	}
@@ -108,7 +163,8 @@ func (t *Target) start(ctx context.Context, o Options, binaries map[string]asset
 		if t.ports, err = choosePorts(o.Spec); err != nil {
 			return err
 		}
-		t.components, err = build(plan{o.Spec, where, t.ports, t.keys, binaries})
+		p.where, p.ports, p.keys = where, t.ports, t.keys
+		t.components, err = build(p)
 		if err != nil {
 			return err
 		}
@@ -117,16 +173,38 @@ func (t *Target) start(ctx context.Context, o Options, binaries map[string]asset
 			break
 		}
 	}
-	if err != nil {
-		return err
+	if err == nil && o.Spec.Steve != nil && t.note != nil {
+		t.note(fmt.Sprintf("Steve listens on port %d of all interfaces, which it has no flag against: who reaches it is an admin of the target", t.ports.steve))
 	}
-	return t.admitLoad(ctx)
+	return err
+}
+
+// Capabilities gives the target with the capabilities of its spec, and no
+// others: one without an API server is no target.KubeAPI.
+func (t *Target) Capabilities() target.Target {
+	type datastore interface {
+		target.Target
+		target.Supervised
+		target.Datastore
+		target.Emulation
+	}
+	switch {
+	case !servesAPI(t.spec):
+		return struct{ datastore }{t}
+	case t.spec.Steve == nil:
+		return struct {
+			datastore
+			target.KubeAPI
+		}{t, t}
+	default:
+		return t
+	}
 }
 
 // folders are the absolute paths that components are given.
 type folders struct{ secrets, data, logs string }
 
-func (t *Target) makeFolders(o Options) (f folders, err error) {
+func (t *Target) makeFolders(o Options, server *account) (f folders, err error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return f, fmt.Errorf("find the working directory: %w", err)
@@ -141,18 +219,41 @@ func (t *Target) makeFolders(o Options) (f folders, err error) {
 	if err := t.mkdir(f.secrets); err != nil {
 		return f, err
 	}
-	if etcd := o.Spec.Datastore.Etcd; etcd != nil && etcd.DataDir != "" {
-		// Not made when missing: a mistyped mount point would measure the wrong disk.
-		if f.data, err = filepath.Abs(etcd.DataDir); err == nil {
-			f.data, err = os.MkdirTemp(f.data, "plimsoll-")
-		}
-		if err != nil {
-			return f, fmt.Errorf("make a folder for etcd's data: %w", err)
-		}
-		return f, t.keep(f.data)
+	chosen := chosenDataDir(o.Spec)
+	if chosen == "" {
+		f.data = filepath.Join(dir, "data")
+		err = t.mkdir(f.data)
+	} else {
+		f.data, err = t.mkdirIn(chosen)
 	}
-	f.data = filepath.Join(dir, "data")
-	return f, t.mkdir(f.data)
+	if err == nil && server != nil {
+		f.data, err = t.openTo(server, f.data, chosen != "")
+	}
+	return f, err
+}
+
+// chosenDataDir is the document's folder for data, if it names one.
+func chosenDataDir(spec v1alpha1.LocalTarget) string {
+	switch {
+	case spec.Datastore.Kine != nil:
+		return spec.Datastore.Kine.DataDir
+	case spec.Datastore.Etcd != nil:
+		return spec.Datastore.Etcd.DataDir
+	}
+	return ""
+}
+
+// mkdirIn makes a folder in one that is not made when missing: a mistyped mount
+// point would measure the wrong disk.
+func (t *Target) mkdirIn(parent string) (string, error) {
+	dir, err := filepath.Abs(parent)
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, "plimsoll-")
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the datastore's data: %w", err)
+	}
+	return dir, t.keep(dir)
 }
 
 // mkdir makes a folder that must be new, since Close removes it with all that is in it.
@@ -174,6 +275,9 @@ func (t *Target) keep(dir string) error {
 
 // RESTConfig gives a new client configuration, without any client-side limit.
 func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
+	if !servesAPI(t.spec) {
+		return nil, errNoAPI
+	}
 	pair, err := t.keys.identity(id)
 	if err != nil {
 		return nil, err
@@ -185,26 +289,42 @@ func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
 	}, nil
 }
 
-// Etcd gives the members' client URLs, with the API server's own certificate.
+// Etcd gives the client URLs of etcd's members, or of kine, with the API
+// server's own certificate.
 func (t *Target) Etcd() (endpoints []string, config *tls.Config) {
-	for _, port := range t.ports.etcdClients {
-		endpoints = append(endpoints, loopback(port))
+	return t.ports.datastoreURLs(), t.keys.tlsConfig(etcdCA, etcdClient)
+}
+
+// Folder is that with the data of the components, each in one of its own.
+func (t *Target) Folder() string { return t.data }
+
+// Emulates is kine where that stands in for etcd.
+func (t *Target) Emulates() string {
+	if t.spec.Datastore.Kine != nil {
+		return kinePart
 	}
-	return endpoints, t.keys.tlsConfig(etcdCA, etcdClient)
+	return ""
 }
 
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
 // and gives its path. Close removes it.
 func (t *Target) Kubeconfig(id target.Identity) (string, error) {
-	config, err := t.RESTConfig(id)
+	if !servesAPI(t.spec) {
+		return "", errNoAPI
+	}
+	return writeKubeconfig(t.keys, t.ports.apiserverURL(), id)
+}
+
+func writeKubeconfig(keys *keyring, server string, id target.Identity) (string, error) {
+	pair, err := keys.identity(id)
 	if err != nil {
 		return "", err
 	}
 	const name = "plimsoll"
-	path := filepath.Join(t.keys.dir, string(id)+".kubeconfig")
+	path := filepath.Join(keys.dir, string(id)+".kubeconfig")
 	err = clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}},
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthorityData: keys.caPEM(kubernetesCA)}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: pair.certPEM, ClientKeyData: pair.keyPEM}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: string(id)}},
 		CurrentContext: name,
 	}, path)
@@ -214,14 +334,17 @@ func (t *Target) Kubeconfig(id target.Identity) (string, error) {
 	return path, nil
 }
 
-// Endpoints are the metrics of all components.
+// Endpoints are the metrics of all components that have any.
 func (t *Target) Endpoints() []target.Endpoint {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []target.Endpoint
 	for _, c := range t.components {
+		if c.metrics == "" {
+			continue
+		}
 		all = append(all, target.Endpoint{
-			Component: c.name, URL: c.url + "/metrics", Client: t.client(c.ca, c.observer), Interval: c.scrapeInterval,
+			Component: c.name, URL: c.metrics, Client: t.client(c.ca, c.observer), Interval: c.scrapeInterval,
 		})
 	}
 	return all
@@ -234,7 +357,7 @@ func (t *Target) Processes() []target.Process {
 	var all []target.Process
 	for _, c := range t.components {
 		if p := t.running[c.name]; p != nil && !t.closed {
-			all = append(all, target.Process{Component: c.name, PID: p.PID()})
+			all = append(all, target.Process{Component: c.name, PID: p.PID(), Tree: c.tree})
 		}
 	}
 	return all
@@ -252,7 +375,7 @@ func (t *Target) Describe(context.Context) (target.Description, error) {
 	for _, c := range t.components {
 		one := target.ComponentDescription{
 			Name: c.name, Version: c.binary.Version, Binary: c.binary.Path, Source: c.binary.Source,
-			SHA256: c.binary.SHA256, Args: c.flags.args(), Log: c.log,
+			SHA256: c.binary.SHA256, Args: slices.Concat(c.first, c.flags.args(), c.secret.args()), Log: c.log,
 		}
 		if p := t.running[c.name]; p != nil {
 			one.PID = p.PID()
@@ -262,7 +385,7 @@ func (t *Target) Describe(context.Context) (target.Description, error) {
 	return d, nil
 }
 
-// Close stops the API server, then the datastore, and removes the data, the
+// Close stops what is in front first, the datastore last, and removes the data, the
 // keys and the kubeconfigs. Components are killed when ctx is over.
 func (t *Target) Close(ctx context.Context) error {
 	t.mu.Lock()

@@ -18,6 +18,21 @@ const loopbackIP = "127.0.0.1"
 type ports struct {
 	etcdClients, etcdPeers, etcdMetrics []int // one for each member
 	apiserver                           int
+	kine, kineMetrics, database         int
+	steve, steveMetrics                 int
+	controllerManager, scheduler, kwok  int
+}
+
+// datastoreURLs are where etcd's API is served.
+func (p ports) datastoreURLs() []string {
+	if p.kine != 0 {
+		return []string{loopback(p.kine)}
+	}
+	var urls []string
+	for _, port := range p.etcdClients {
+		urls = append(urls, loopback(port))
+	}
+	return urls
 }
 
 func (p ports) apiserverURL() string { return loopback(p.apiserver) }
@@ -42,15 +57,35 @@ func choosePorts(spec v1alpha1.LocalTarget) (p ports, err error) {
 		held = append(held, l)
 		return l.Addr().(*net.TCPAddr).Port
 	}
-	etcd := etcdSpec(spec)
-	p.apiserver = take(apiserverPart, spec.KubeAPIServer.Port)
-	p.etcdClients = append(p.etcdClients, take(etcdPart, etcd.Port))
-	for len(p.etcdClients) < etcd.Members {
-		p.etcdClients = append(p.etcdClients, take(etcdPart, 0))
+	if servesAPI(spec) {
+		p.apiserver = take(apiserverPart, spec.KubeAPIServer.Port)
 	}
-	for range etcd.Members {
+	for i := range etcdMembers(spec) {
+		wanted := 0
+		if i == 0 {
+			wanted = etcdSpec(spec).Port
+		}
+		p.etcdClients = append(p.etcdClients, take(etcdPart, wanted))
 		p.etcdPeers = append(p.etcdPeers, take(etcdPart, 0))
 		p.etcdMetrics = append(p.etcdMetrics, take(etcdPart, 0))
+	}
+	if kine := spec.Datastore.Kine; kine != nil {
+		p.kine, p.kineMetrics = take(kinePart, 0), take(kinePart, 0)
+		if ownServer(kine) {
+			p.database = take(string(kine.Backend), 0)
+		}
+	}
+	if spec.KubeControllerManager != nil {
+		p.controllerManager = take(controllerManagerPart, 0)
+	}
+	if spec.KubeScheduler != nil {
+		p.scheduler = take(schedulerPart, 0)
+	}
+	if spec.Kwok != nil {
+		p.kwok = take(kwokPart, 0)
+	}
+	if spec.Steve != nil {
+		p.steve, p.steveMetrics = take(stevePart, 0), take(stevePart, 0)
 	}
 	return p, err
 }

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"plimsoll.dev/plimsoll/internal/jsonscan"
 )
 
 // serializer is the one that client-go decodes answers with.
@@ -28,7 +30,7 @@ func serializer(t testing.TB) *protobuf.Serializer {
 
 // anyText is a text full of what may confuse a scanner.
 func anyText(random *rand.Rand) string {
-	pieces := []string{"name", "namespace", "metadata", "object", "type", "annotations", initialEventsEnd, "true", `"`, `\`, `{`, `}`, "\n", "日本", "k8s\x00", ":", ","}
+	pieces := []string{"name", "namespace", "metadata", "object", "type", "annotations", jsonscan.InitialEventsEnd, "true", `"`, `\`, `{`, `}`, "\n", "日本", "k8s\x00", ":", ","}
 	text := ""
 	for range random.IntN(5) {
 		text += pieces[random.IntN(len(pieces))]
@@ -45,7 +47,7 @@ func anyObject(random *rand.Rand) metav1.PartialObjectMetadata {
 	}}
 	o.Kind, o.APIVersion = "PartialObjectMetadata", "meta.k8s.io/v1"
 	if random.IntN(3) == 0 {
-		o.Annotations[initialEventsEnd] = []string{"true", "false"}[random.IntN(2)]
+		o.Annotations[jsonscan.InitialEventsEnd] = []string{"true", "false"}[random.IntN(2)]
 	}
 	return o
 }
@@ -78,7 +80,7 @@ func TestProtobufListAgreesWithItsDecoder(t *testing.T) {
 		l := anyList(random)
 		b := encode(t, s, l)
 		checkProtobufList(t, s, b)
-		want := list{int64(len(l.Items)), l.Continue, l.ResourceVersion}
+		want := jsonscan.List{Items: int64(len(l.Items)), Token: l.Continue, Version: l.ResourceVersion}
 		if got, n, err := readProtobufList(bytes.NewReader(b), bufio.NewReaderSize(nil, 16)); err != nil || got != want || n != int64(len(b)) {
 			t.Fatalf("found %+v in %d bytes, %v; want %+v in %d", got, n, err, want, len(b))
 		}
@@ -120,17 +122,17 @@ func checkProtobufList(t *testing.T, s *protobuf.Serializer, b []byte) {
 	if _, kind, decodeErr := s.Decode(b, nil, &want); decodeErr != nil || kind.Kind != "PartialObjectMetadataList" || err != nil {
 		return
 	}
-	if got.items != int64(len(want.Items)) || got.token != want.Continue || got.version != want.ResourceVersion {
+	if got.Items != int64(len(want.Items)) || got.Token != want.Continue || got.Version != want.ResourceVersion {
 		t.Fatalf("%q: found %+v; the decoder finds %d items, %+v", b, got, len(want.Items), want.ListMeta)
 	}
 }
 
 // anyEvents gives events, as JSON and as protobuf.
-func anyEvents(t *testing.T, random *rand.Rand, s *protobuf.Serializer) (want []event, inJSON, inProtobuf []byte) {
+func anyEvents(t *testing.T, random *rand.Rand, s *protobuf.Serializer) (want []jsonscan.Event, inJSON, inProtobuf []byte) {
 	for range random.IntN(5) {
 		o := anyObject(random)
 		kind := []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}[random.IntN(4)]
-		want = append(want, event{kind, o.Name, o.Namespace, o.ResourceVersion, "", o.Annotations[initialEventsEnd] == "true"})
+		want = append(want, jsonscan.Event{Kind: kind, Name: o.Name, Namespace: o.Namespace, Version: o.ResourceVersion, InitialEnd: o.Annotations[jsonscan.InitialEventsEnd] == "true"})
 		text, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
@@ -149,12 +151,12 @@ func TestEventsAgreeWithTheirEncoder(t *testing.T) {
 	random, s := rand.New(rand.NewPCG(1, 2)), serializer(t)
 	for range 3000 {
 		want, inJSON, inProtobuf := anyEvents(t, random, s)
-		var got []event
-		take := func(e event) bool {
+		var got []jsonscan.Event
+		take := func(e jsonscan.Event) bool {
 			got = append(got, e)
 			return true
 		}
-		n, err := new(eventScanner).read(bytes.NewReader(inJSON), make([]byte, 1+random.IntN(60)), take)
+		n, err := newEvents().Read(bytes.NewReader(inJSON), make([]byte, 1+random.IntN(60)), take)
 		if err != nil || n != int64(len(inJSON)) || !slices.Equal(got, want) {
 			t.Fatalf("%s: %+v, %v; want %+v", inJSON, got, err, want)
 		}
@@ -171,8 +173,8 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"a\"b","annotations":{"k8s.io/initial-events-end":"true"}}}}`))
 	f.Add([]byte(`[}{"type":"ERROR","object":{"reason":"Expired"}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		read := func(size int) (all []event, err error) {
-			_, err = new(eventScanner).read(bytes.NewReader(b), make([]byte, size), func(e event) bool {
+		read := func(size int) (all []jsonscan.Event, err error) {
+			_, err = newEvents().Read(bytes.NewReader(b), make([]byte, size), func(e jsonscan.Event) bool {
 				all = append(all, e)
 				return true
 			})
@@ -183,7 +185,7 @@ func FuzzEvents(f *testing.F) {
 		if !slices.Equal(whole, pieces) || (errWhole == nil) != (errPieces == nil) {
 			t.Fatalf("%q: %+v, %v; byte by byte %+v, %v", b, whole, errWhole, pieces, errPieces)
 		}
-		_, _ = readProtobufEvents(bytes.NewReader(b), bufio.NewReaderSize(nil, 16), func(event) bool { return true })
+		_, _ = readProtobufEvents(bytes.NewReader(b), bufio.NewReaderSize(nil, 16), func(jsonscan.Event) bool { return true })
 	})
 }
 
@@ -193,7 +195,7 @@ func TestReadVersion(t *testing.T) {
 		`{"metadata":{"labels":{"resourceVersion":"1"}}}`:                                                    "",
 		"gone": "", "": "", `{"metadata":{"resourceVersion":"42"}`: "",
 	} {
-		got, n, err := readVersion(strings.NewReader(body))
+		got, n, err := jsonscan.ReadVersion(strings.NewReader(body))
 		if got != want || n != int64(len(body)) || err != nil {
 			t.Errorf("%s: version %q after %d bytes, %v; want %q", body, got, n, err, want)
 		}
@@ -211,7 +213,7 @@ func BenchmarkProtobufList(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if found, _, err := readProtobufList(bytes.NewReader(body), buffer); err != nil || found.items != 100 {
+		if found, _, err := readProtobufList(bytes.NewReader(body), buffer); err != nil || found.Items != 100 {
 			b.Fatal(found, err)
 		}
 	}
@@ -223,7 +225,7 @@ func BenchmarkEvents(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := new(eventScanner).read(bytes.NewReader(body), buffer, func(event) bool { return true }); err != nil {
+		if _, err := newEvents().Read(bytes.NewReader(body), buffer, func(jsonscan.Event) bool { return true }); err != nil {
 			b.Fatal(err)
 		}
 	}

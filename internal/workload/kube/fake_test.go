@@ -15,6 +15,7 @@ import (
 
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 // fakeAPI answers requests without a network, so that time in tests may be that of synctest.
@@ -41,7 +42,7 @@ func (f fakeAPI) client(t *testing.T) client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client{connections[0], requestTimeout, new(Writes)}
+	return client{httpconn.Client{Connection: connections[0], Timeout: requestTimeout}, new(Writes)}
 }
 
 func answer(code int, body string, headers ...string) *http.Response {

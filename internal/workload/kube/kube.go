@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 // Options say which operations are performed, and as whom.
@@ -55,7 +55,7 @@ func New(o Options) workload.Workload {
 
 type kube struct {
 	Options
-	connections connections
+	connections httpconn.Connections
 	template    *object.Template // of what is made, if anything is
 	version     string           // of the collection when the phase began, where lists ask for it
 	next        atomic.Int64     // object to delete next
@@ -79,10 +79,10 @@ func (k *kube) Prepare(ctx context.Context) error {
 		return err
 	}
 	if err := k.readVersions(ctx); err != nil {
-		return errors.Join(fmt.Errorf("phase %s: %w", k.Phase, err), k.connections.close())
+		return errors.Join(fmt.Errorf("phase %s: %w", k.Phase, err), k.connections.Close())
 	}
 	if k.Operation.Watch != nil {
-		k.Writes.watch()
+		k.Writes.Watch()
 	}
 	return nil
 }
@@ -90,9 +90,26 @@ func (k *kube) Prepare(ctx context.Context) error {
 // Close closes the connections.
 func (k *kube) Close() error {
 	if k.Operation.Watch != nil {
-		k.Writes.unwatch()
+		k.Writes.Unwatch()
 	}
-	return k.connections.close()
+	return k.connections.Close()
+}
+
+// connect opens n connections over a version of HTTP as the identity.
+func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int) (httpconn.Connections, error) {
+	config, err := api.RESTConfig(identity)
+	if err != nil {
+		return nil, err
+	}
+	server, err := httpconn.ServerOf(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
+	}
+	opened, err := httpconn.Connect(ctx, version, server, "/version", n)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
+	}
+	return opened, nil
 }
 
 // namespaces are those that must be there; a list of nothing is a fine list.
@@ -159,7 +176,7 @@ func (k *kube) readVersions(ctx context.Context) (err error) {
 }
 
 func (k *kube) client(index int) client {
-	return client{k.connections[index%len(k.connections)], k.Timeout, k.Writes}
+	return client{httpconn.Client{Connection: k.connections[index%len(k.connections)], Timeout: k.Timeout}, k.Writes}
 }
 
 // Dial gives a client on its share of the connections.
@@ -200,45 +217,13 @@ func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client,
 
 // client is what every logical user has.
 type client struct {
-	connection *connection
-	timeout    time.Duration
-	writes     *Writes
-}
-
-// do sends one request and hands an answer's body, if it is a good one, to read.
-func (c *client) do(ctx context.Context, r request, read func(io.Reader) (int64, error)) workload.Result {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	return c.ask(ctx, r, read)
-}
-
-// ask does the same without a time limit of its own.
-func (c *client) ask(ctx context.Context, r request, read func(io.Reader) (int64, error)) workload.Result {
-	response, err := c.connection.exchange(ctx, r)
-	if err != nil {
-		return failure(err)
-	}
-	defer response.Body.Close()
-	var result workload.Result
-	if response.StatusCode >= 300 {
-		result, _ = refusal(response)
-	} else {
-		n, err := read(response.Body)
-		if err != nil {
-			result = failure(err)
-		}
-		result.Bytes = n
-	}
-	result.Bytes += r.length
-	return result
+	httpconn.Client
+	writes *Writes
 }
 
 // legalName makes of a phase's name one that objects may have: @ and what is
 // behind it tell the repetitions of a swept step apart.
 func legalName(phase string) string { return strings.NewReplacer("@", "--", "_", "-").Replace(phase) }
-
-// discard reads a body to its end and counts it.
-func discard(body io.Reader) (int64, error) { return io.Copy(io.Discard, body) }
 
 type creator struct {
 	client
@@ -275,13 +260,13 @@ func (c *creator) create(ctx context.Context, o creation) workload.Result {
 	if o.err != nil {
 		return workload.Result{Outcome: record.Failed, Reason: "template"}
 	}
-	return c.write(ctx, request{
-		method: http.MethodPost, path: o.collection, body: bytes.NewReader(o.body), length: int64(len(o.body)),
+	return c.write(ctx, httpconn.Request{
+		Method: http.MethodPost, Path: o.collection, Body: bytes.NewReader(o.body), Length: int64(len(o.body)),
 	}, o.path())
 }
 
 func (c *client) delete(ctx context.Context, path string) workload.Result {
-	return c.write(ctx, request{method: http.MethodDelete, path: path}, path)
+	return c.write(ctx, httpconn.Request{Method: http.MethodDelete, Path: path}, path)
 }
 
 type getter struct {
@@ -294,7 +279,7 @@ type getter struct {
 func (c *getter) Next() (workload.Op, bool) {
 	path := c.path + "/" + object.Name(c.random.IntN(c.count))
 	return workload.Op{Kind: "get", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
-		return c.do(ctx, request{method: http.MethodGet, path: path}, discard)
+		return c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path}, httpconn.Discard)
 	}}, true
 }
 
@@ -349,7 +334,7 @@ func (c *churner) cycle(ctx context.Context, parts workload.Timer, o creation) w
 	whole := parts.Part(work, "delete", func(ctx context.Context) workload.Result { return c.delete(ctx, o.path()) })
 	bytes := created.Bytes + whole.Bytes
 	if cut != nil {
-		whole = failure(cut)
+		whole = httpconn.Failure(cut)
 	}
 	whole.Bytes = bytes
 	return whole

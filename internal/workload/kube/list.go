@@ -11,28 +11,14 @@ import (
 	"strings"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/jsonscan"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
-// Reasons that concern lists.
-const (
-	// gone begins the reason of a 410: the continue token outlived the server's history.
-	gone = "http-410"
-	// restarted notes a whole walk that had to begin anew.
-	restarted = "restarted"
-	// limitIgnored notes a good page with more items than the limit allowed.
-	limitIgnored = "limit-ignored"
-	// continueRepeated is a page that continues with itself, and so forever.
-	continueRepeated = "continue-repeated"
-)
-
-const (
-	// maxRestarts bounds how often one walk begins anew after its token expired.
-	maxRestarts = 3
-	// bufferSize is how much of a body is scanned at once.
-	bufferSize = 64 << 10
-)
+// bufferSize is how much of a body is scanned at once.
+const bufferSize = 64 << 10
 
 // How fresh a list is; see v1.KubeList.
 const (
@@ -79,55 +65,27 @@ func newLister(c client, list v1.KubeList, version string) *lister {
 
 // versionOf asks for the version that a collection has now.
 func (c *client) versionOf(ctx context.Context, path string) (string, error) {
-	var scan scanner
-	result := c.do(ctx, request{method: http.MethodGet, path: path + "?limit=1"}, func(body io.Reader) (int64, error) {
-		return scan.read(body, make([]byte, 4<<10))
+	scan := jsonscan.ListScanner{Shape: jsonscan.Kubernetes}
+	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path + "?limit=1"}, func(body io.Reader) (int64, error) {
+		return scan.Read(body, make([]byte, 4<<10))
 	})
-	if result.Outcome != record.OK || scan.version == "" {
+	if result.Outcome != record.OK || scan.Found().Version == "" {
 		return "", fmt.Errorf("read the version of %s: %s %s", path, result.Outcome, result.Reason)
 	}
-	return scan.version, nil
+	return scan.Found().Version, nil
 }
 
 func (c *lister) Next() (workload.Op, bool) {
 	return workload.Op{Kind: "walk", Do: c.walk}, true
 }
 
-// walk lists the whole collection, following continue. A token that expires is
-// counted as a failed page, and the walk begins anew: if it then succeeds, its
-// reason says that it was restarted, its bytes are all that it moved, and its
-// items are those of the list that it ended with. Any other failure of a page
-// ends the walk and is the walk's own.
 func (c *lister) walk(ctx context.Context, parts workload.Timer) workload.Result {
-	var whole workload.Result
-	token, restarts := "", 0
-	for {
-		var next string
-		page := parts.Part(ctx, "page", func(ctx context.Context) (r workload.Result) {
-			if c.streamed {
-				return c.stream(ctx)
-			}
-			r, next = c.page(ctx, token)
-			return r
-		})
-		whole.Bytes += page.Bytes
-		whole.Items += page.Items
-		switch {
-		case token != "" && strings.HasPrefix(page.Reason, gone) && restarts < maxRestarts:
-			restarts++
-			whole.Items, whole.Reason = 0, restarted
-			next = ""
-		case page.Outcome != record.OK:
-			whole.Outcome, whole.Reason = page.Outcome, page.Reason
-			return whole
-		case next == "":
-			return whole
-		case next == token:
-			whole.Outcome, whole.Reason = record.Failed, continueRepeated
-			return whole
+	return httpconn.Walk(ctx, parts, func(ctx context.Context, token string) (workload.Result, string) {
+		if c.streamed {
+			return c.stream(ctx), ""
 		}
-		token = next
-	}
+		return c.page(ctx, token)
+	})
 }
 
 // page asks for one page and gives the token of the next.
@@ -146,29 +104,22 @@ func (c *lister) page(ctx context.Context, token string) (workload.Result, strin
 	if len(query) > 0 {
 		path += "?" + strings.Join(query, "&")
 	}
-	var found list
-	result := c.do(ctx, request{method: http.MethodGet, path: path, accept: c.accept}, func(body io.Reader) (n int64, err error) {
+	var found jsonscan.List
+	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path, Accept: c.accept}, func(body io.Reader) (n int64, err error) {
 		if c.wire != nil {
 			found, n, err = readProtobufList(body, c.wire)
 			return n, err
 		}
-		var scan scanner
-		n, err = scan.read(body, c.buffer)
-		found = list{scan.items, scan.token, scan.version}
+		scan := jsonscan.ListScanner{Shape: jsonscan.Kubernetes}
+		n, err = scan.Read(body, c.buffer)
+		found = scan.Found()
 		return n, err
 	})
-	result.Items = found.items
-	if result.Outcome == record.OK && c.pageSize > 0 && found.items > int64(c.pageSize) {
-		result.Reason = limitIgnored
+	result.Items = found.Items
+	if result.Outcome == record.OK && c.pageSize > 0 && found.Items > int64(c.pageSize) {
+		result.Reason = httpconn.LimitIgnored
 	}
-	return result, found.token
-}
-
-// list is what is read of a list, or of a page of one.
-type list struct {
-	items   int64
-	token   string // metadata.continue
-	version string // metadata.resourceVersion
+	return result, found.Token
 }
 
 // streamQuery asks for the objects that there are, as events, and then for a
@@ -178,26 +129,26 @@ const streamQuery = "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&re
 // stream lists the collection by a watch, up to the bookmark.
 func (c *lister) stream(ctx context.Context) workload.Result {
 	var items int64
-	var last event
-	take := func(e event) bool {
+	var last jsonscan.Event
+	take := func(e jsonscan.Event) bool {
 		last = e
-		if e.kind == "ADDED" {
+		if e.Kind == "ADDED" {
 			items++
 		}
-		return e.kind != "ERROR" && !e.initialEnd
+		return e.Kind != "ERROR" && !e.InitialEnd
 	}
-	result := c.do(ctx, request{method: http.MethodGet, path: c.path + streamQuery, accept: c.accept}, func(body io.Reader) (n int64, err error) {
+	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: c.path + streamQuery, Accept: c.accept}, func(body io.Reader) (n int64, err error) {
 		if c.wire != nil {
 			n, err = readProtobufEvents(body, c.wire, take)
 		} else {
-			n, err = new(eventScanner).read(body, c.buffer, take)
+			n, err = newEvents().Read(body, c.buffer, take)
 		}
 		switch {
 		case err != nil:
 			return n, err
-		case last.kind == "ERROR":
-			return n, &eventError{last.reason}
-		case !last.initialEnd:
+		case last.Kind == "ERROR":
+			return n, &eventError{last.Reason}
+		case !last.InitialEnd:
 			return n, errWatchEnded
 		}
 		return n, nil

@@ -14,6 +14,7 @@ import (
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 const requestTimeout = 10 * time.Second
@@ -109,12 +110,12 @@ func TestWalk(t *testing.T) {
 		{"follows a server that pages though no limit was set", pager{total: 25, own: 10}, 0,
 			workload.Result{Items: 25}, []part{ok(10), ok(10), ok(5)}},
 		{"flags the page of a server that ignores limit", pager{total: 250, ignores: true}, 100,
-			workload.Result{Items: 250}, []part{{"page", workload.Result{Items: 250, Reason: limitIgnored}}}},
+			workload.Result{Items: 250}, []part{{"page", workload.Result{Items: 250, Reason: httpconn.LimitIgnored}}}},
 		{"begins anew when its token expired, and says so", pager{total: 25, answer: nth(3, http.StatusGone, expiredStatus())}, 10,
-			workload.Result{Items: 25, Reason: restarted},
+			workload.Result{Items: 25, Reason: httpconn.Restarted},
 			[]part{ok(10), ok(10), bad(record.Failed, "http-410-Expired"), ok(10), ok(10), ok(5)}},
 		{"begins anew also when the 410 is not from Kubernetes", pager{total: 15, answer: nth(2, http.StatusGone, "gone")}, 10,
-			workload.Result{Items: 15, Reason: restarted},
+			workload.Result{Items: 15, Reason: httpconn.Restarted},
 			[]part{ok(10), bad(record.Failed, "http-410"), ok(10), ok(5)}},
 		{"does not begin anew when the first page is a 410", pager{total: 15, answer: nth(1, http.StatusGone, expiredStatus())}, 10,
 			workload.Result{Outcome: record.Failed, Reason: "http-410-Expired"},
@@ -129,7 +130,7 @@ func TestWalk(t *testing.T) {
 			workload.Result{Outcome: record.Failed, Reason: "not-a-list", Items: 5},
 			[]part{ok(2), {"page", workload.Result{Outcome: record.Failed, Reason: "not-a-list", Items: 3}}}},
 		{"ends when a page continues with itself", pager{total: 25, answer: nth(2, http.StatusOK, `{"metadata":{"continue":"from/&?10"},"items":[{}]}`)}, 10,
-			workload.Result{Outcome: record.Failed, Reason: continueRepeated, Items: 11},
+			workload.Result{Outcome: record.Failed, Reason: httpconn.ContinueRepeated, Items: 11},
 			[]part{ok(10), ok(1)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -165,7 +166,7 @@ func TestWalkWhoseTokensAlwaysExpireEnds(t *testing.T) {
 	if whole.Outcome != record.Failed || whole.Reason != "http-410-Expired" {
 		t.Errorf("the walk came to %+v; want the last 410", whole)
 	}
-	if want := 2 * (1 + maxRestarts); len(pages) != want {
+	if want := 2 * (1 + httpconn.MaxRestarts); len(pages) != want {
 		t.Errorf("the walk asked for %d pages; want %d", len(pages), want)
 	}
 }

@@ -190,9 +190,9 @@ func ask(t *testing.T, api target.KubeAPI, id target.Identity, method, path, bod
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connections.close()
+	defer connections.Close()
 	text, length := concat(body)
-	response, err := connections[0].send(t.Context(), method, path, text, length)
+	response, err := connections[0].Send(t.Context(), method, path, text, length)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,4 +323,14 @@ type identities struct {
 func (i identities) RESTConfig(id target.Identity) (*rest.Config, error) {
 	i.last.Store(id)
 	return i.KubeAPI.RESTConfig(id)
+}
+
+// eventually waits, not for long, for what the other side of a connection sees.
+func eventually(t *testing.T, what string, isSo func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never happened that %s", what)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 // patcher sets a label of objects to another value each time.
@@ -64,9 +65,9 @@ func (c *patcher) Next() (workload.Op, bool) {
 	path := c.path + "/" + name
 	body := fmt.Sprintf(c.form.body, name, fmt.Sprintf("%s-%d", c.mark, c.done))
 	return workload.Op{Kind: "patch", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
-		return c.write(ctx, request{
-			method: http.MethodPatch, path: path + c.form.query, contentType: c.form.contentType,
-			body: strings.NewReader(body), length: int64(len(body)),
+		return c.write(ctx, httpconn.Request{
+			Method: http.MethodPatch, Path: path + c.form.query, ContentType: c.form.contentType,
+			Body: strings.NewReader(body), Length: int64(len(body)),
 		}, path)
 	}}, true
 }

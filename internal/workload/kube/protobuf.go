@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"math"
+
+	"plimsoll.dev/plimsoll/internal/jsonscan"
 )
 
 // protobufType is the media type of Kubernetes' protobuf.
@@ -164,7 +166,7 @@ func (w *wire) skip(n int64) error {
 
 // text reads a string that ends at end.
 func (w *wire) text(end int64) (string, error) {
-	if end-w.at > maxText {
+	if end-w.at > jsonscan.MaxText {
 		return "", errWire
 	}
 	text := make([]byte, end-w.at)
@@ -191,19 +193,19 @@ func (w *wire) object(end int64, each func(number uint64, end int64) error) erro
 }
 
 // readProtobufList reads a list to its end, through buffer, and counts its bytes.
-func readProtobufList(body io.Reader, buffer *bufio.Reader) (found list, n int64, err error) {
+func readProtobufList(body io.Reader, buffer *bufio.Reader) (found jsonscan.List, n int64, err error) {
 	w := newWire(body, buffer)
 	err = w.object(math.MaxInt64, func(number uint64, end int64) error {
 		switch number {
 		case listItems:
-			found.items++
+			found.Items++
 		case listMetadata:
 			return w.message(end, func(number uint64, end int64) (err error) {
 				switch number {
 				case listVersion:
-					found.version, err = w.text(end)
+					found.Version, err = w.text(end)
 				case listContinue:
-					found.token, err = w.text(end)
+					found.Token, err = w.text(end)
 				}
 				return err
 			})
@@ -211,7 +213,7 @@ func readProtobufList(body io.Reader, buffer *bufio.Reader) (found list, n int64
 		return nil
 	})
 	if err != nil {
-		err = w.broken(errList)
+		err = w.broken(jsonscan.ErrList)
 	}
 	return found, w.read, err
 }
@@ -221,7 +223,7 @@ const frameHeader = 4
 
 // readProtobufEvents hands each event to take, until the end of the body or
 // until take says that it has enough. It counts the bytes.
-func readProtobufEvents(body io.Reader, buffer *bufio.Reader, take func(event) bool) (int64, error) {
+func readProtobufEvents(body io.Reader, buffer *bufio.Reader, take func(jsonscan.Event) bool) (int64, error) {
 	w := newWire(body, buffer)
 	for {
 		if _, err := buffer.Peek(1); err == io.EOF {
@@ -229,11 +231,11 @@ func readProtobufEvents(body io.Reader, buffer *bufio.Reader, take func(event) b
 		}
 		header, err := w.text(w.at + frameHeader)
 		if err != nil {
-			return w.read, w.broken(errEvents)
+			return w.read, w.broken(jsonscan.ErrEvents)
 		}
 		e, err := w.event(w.at + int64(binary.BigEndian.Uint32([]byte(header))))
 		if err != nil {
-			return w.read, w.broken(errEvents)
+			return w.read, w.broken(jsonscan.ErrEvents)
 		}
 		if !take(e) {
 			return w.read, nil
@@ -241,11 +243,11 @@ func readProtobufEvents(body io.Reader, buffer *bufio.Reader, take func(event) b
 	}
 }
 
-func (w *wire) event(end int64) (e event, err error) {
+func (w *wire) event(end int64) (e jsonscan.Event, err error) {
 	err = w.message(end, func(number uint64, end int64) (err error) {
 		switch number {
 		case eventKind:
-			e.kind, err = w.text(end)
+			e.Kind, err = w.text(end)
 		case eventObject:
 			err = w.message(end, func(number uint64, end int64) error {
 				if number != extensionRaw {
@@ -260,41 +262,41 @@ func (w *wire) event(end int64) (e event, err error) {
 }
 
 // inObject reads a field of an event's object.
-func (w *wire) inObject(e *event, number uint64, end int64) (err error) {
+func (w *wire) inObject(e *jsonscan.Event, number uint64, end int64) (err error) {
 	switch {
-	case number == objectMetadata && e.kind != "ERROR":
+	case number == objectMetadata && e.Kind != "ERROR":
 		return w.message(end, func(number uint64, end int64) (err error) {
 			switch number {
 			case objectName:
-				e.name, err = w.text(end)
+				e.Name, err = w.text(end)
 			case objectNamespace:
-				e.namespace, err = w.text(end)
+				e.Namespace, err = w.text(end)
 			case objectVersion:
-				e.version, err = w.text(end)
+				e.Version, err = w.text(end)
 			case objectAnnotations:
 				err = w.annotation(e, end)
 			}
 			return err
 		})
-	case number == statusReason && e.kind == "ERROR":
-		e.reason, err = w.text(end)
+	case number == statusReason && e.Kind == "ERROR":
+		e.Reason, err = w.text(end)
 	}
 	return err
 }
 
-func (w *wire) annotation(e *event, end int64) error {
+func (w *wire) annotation(e *jsonscan.Event, end int64) error {
 	var key, value string
 	err := w.message(end, func(number uint64, end int64) (err error) {
 		switch {
 		case number == mapKey:
 			key, err = w.text(end)
-		case number == mapValue && key == initialEventsEnd:
+		case number == mapValue && key == jsonscan.InitialEventsEnd:
 			value, err = w.text(end)
 		}
 		return err
 	})
-	if key == initialEventsEnd {
-		e.initialEnd = value == "true"
+	if key == jsonscan.InitialEventsEnd {
+		e.InitialEnd = value == "true"
 	}
 	return err
 }

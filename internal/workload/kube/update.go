@@ -15,6 +15,7 @@ import (
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/object"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 const (
@@ -62,7 +63,7 @@ func (c *updater) Next() (workload.Op, bool) {
 	path := c.path + "/" + name
 	return workload.Op{Kind: "update", Do: func(ctx context.Context, _ workload.Timer) workload.Result {
 		body, length := concat(c.head, name, c.label, value, content)
-		return c.write(ctx, request{method: http.MethodPut, path: path, body: body, length: length}, path)
+		return c.write(ctx, httpconn.Request{Method: http.MethodPut, Path: path, Body: body, Length: length}, path)
 	}}, true
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,15 +62,15 @@ func TestWatch(t *testing.T) {
 			fmt.Fprintln(w, eventText("ADDED", "b", "4")) // before its answer
 			time.Sleep(time.Second)
 			writes.note(write{path + "b", "4"})
-			writes.note(write{path + "a", deleted})
+			writes.note(write{path + "a", Deleted})
 			fmt.Fprintln(w, eventText("DELETED", "a", "5"))
-		}, workload.ErrOver, phase + lastEvents, workload.Result{Items: 5}, []time.Duration{0, 0, time.Second}, time.Second},
+		}, workload.ErrOver, phase + workload.LastEvents, workload.Result{Items: 5}, []time.Duration{0, 0, time.Second}, time.Second},
 		{"hears of what is written last", func(w io.Writer, writes *Writes) {
 			fmt.Fprintln(w, endOfInitialEvents)
 			writes.note(write{path + "a", "2"})
-			time.Sleep(phase + lastEvents/2)
+			time.Sleep(phase + workload.LastEvents/2)
 			fmt.Fprintln(w, eventText("ADDED", "a", "2"))
-		}, workload.ErrOver, phase + lastEvents, workload.Result{Items: 1}, []time.Duration{phase + lastEvents/2}, 0},
+		}, workload.ErrOver, phase + workload.LastEvents, workload.Result{Items: 1}, []time.Duration{phase + workload.LastEvents/2}, 0},
 		{"is not OK when the run is cut", func(w io.Writer, _ *Writes) { fmt.Fprintln(w, endOfInitialEvents) },
 			nil, phase, workload.Result{Outcome: record.Failed, Reason: "cut-short"}, nil, 0},
 		{"times out without a first event", func(io.Writer, *Writes) {},
@@ -94,7 +92,7 @@ func TestWatch(t *testing.T) {
 					return stream(r, func(w io.Writer) { row.send(w, &writes) }), nil
 				})
 				c := api.client(t)
-				c.timeout, c.writes = answered, &writes
+				c.Timeout, c.writes = answered, &writes
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(phase, func() { cancel(row.over) })
 				var timed timings
@@ -120,7 +118,7 @@ func TestWatch(t *testing.T) {
 
 func TestWritesAreBounded(t *testing.T) {
 	var w Writes
-	w.watch()
+	w.Watch()
 	for i := range maxWrites + 10 {
 		w.note(write{"a", fmt.Sprint(i)})
 	}
@@ -129,7 +127,7 @@ func TestWritesAreBounded(t *testing.T) {
 	if len(w.answered) != maxWrites || first || !next {
 		t.Errorf("%d writes are remembered, the 10th oldest %t, the next %t; want the last %d", len(w.answered), first, next, maxWrites)
 	}
-	w.unwatch()
+	w.Unwatch()
 	if w.answered != nil {
 		t.Error("writes are remembered that nobody watches")
 	}
@@ -167,7 +165,7 @@ func TestMixKeepsItsWeights(t *testing.T) {
 		perform(t.Context(), t, c)
 	}
 	if _, more := c.Next(); more {
-		t.Error("a mix of nothing but deletions goes on when all is deleted")
+		t.Error("a mix of nothing but deletions goes on when all is Deleted")
 	}
 }
 
@@ -193,55 +191,5 @@ func TestPatchValuesDiffer(t *testing.T) {
 	}
 	if len(seen) != 200 {
 		t.Errorf("%d different patches; want 200", len(seen))
-	}
-}
-
-// TestHTTP1CarriesOneRequestAtATime has clients queue for fewer connections,
-// and one that gives up: those behind it are not lost with it.
-func TestHTTP1CarriesOneRequestAtATime(t *testing.T) {
-	var mu sync.Mutex
-	underWay, most := 0, 0
-	api := plainServer(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 1 {
-			t.Errorf("%s over %s", r.URL, r.Proto)
-		}
-		mu.Lock()
-		underWay++
-		most = max(most, underWay)
-		mu.Unlock()
-		time.Sleep(time.Duration(1+rand.IntN(3)) * time.Millisecond)
-		if r.URL.Path == "/slow" {
-			<-r.Context().Done()
-		}
-		mu.Lock()
-		underWay--
-		mu.Unlock()
-		_, _ = io.WriteString(w, "{}")
-	})
-	opened, err := connect(t.Context(), http1, api, "load", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.close()
-	var group sync.WaitGroup
-	for i := range 10 {
-		group.Go(func() {
-			c := client{opened[i%2], requestTimeout, nil}
-			for range 10 {
-				if result := c.do(t.Context(), request{method: http.MethodGet, path: "/api"}, discard); result.Outcome != record.OK {
-					t.Errorf("came to %+v", result)
-				}
-			}
-		})
-	}
-	group.Go(func() {
-		c := client{opened[0], 50 * time.Millisecond, nil}
-		if result := c.do(t.Context(), request{method: http.MethodGet, path: "/slow"}, discard); result.Outcome != record.TimedOut {
-			t.Errorf("a request without answer came to %+v", result)
-		}
-	})
-	group.Wait()
-	if most > 2+1 { // the server may notice late that a client has hung up
-		t.Errorf("%d requests at once on 2 connections", most)
 	}
 }

@@ -4,24 +4,27 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"plimsoll.dev/plimsoll/internal/jsonscan"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 // maxWrites bounds how many writes are remembered; older ones are forgotten.
 const maxWrites = 1 << 16
 
-// deleted stands for the version of a deletion, whose answer tells none.
-const deleted = "deleted"
+// Deleted stands for the version of a deletion, whose answer tells none.
+const Deleted = "deleted"
 
 // write is a change of one object.
 type write struct {
 	path    string // of the object
-	version string // that it has since, or deleted
+	version string // that it has since, or Deleted
 }
 
 // Writes remembers when the writes of a run's phases were answered, so that
@@ -36,10 +39,11 @@ type Writes struct {
 	oldest   int
 }
 
-func (w *Writes) watch() { w.watches.Add(1) }
+// Watch has writes remembered, until Unwatch.
+func (w *Writes) Watch() { w.watches.Add(1) }
 
-// unwatch forgets everything with the last watch.
-func (w *Writes) unwatch() {
+// Unwatch forgets everything with the last watch.
+func (w *Writes) Unwatch() {
 	if w.watches.Add(-1) > 0 {
 		return
 	}
@@ -78,21 +82,76 @@ func (w *Writes) at(one write) (time.Time, bool) {
 }
 
 // write sends a request that changes the object at path, for watches to match.
-func (c *client) write(ctx context.Context, r request, path string) workload.Result {
+func (c *client) write(ctx context.Context, r httpconn.Request, path string) workload.Result {
 	if c.writes == nil || c.writes.watches.Load() == 0 {
-		return c.do(ctx, r, discard)
+		return c.Do(ctx, r, httpconn.Discard)
 	}
-	version := deleted
-	read := discard
-	if r.method != http.MethodDelete {
+	version := Deleted
+	read := httpconn.Discard
+	if r.Method != http.MethodDelete {
 		read = func(body io.Reader) (n int64, err error) {
-			version, n, err = readVersion(body)
+			version, n, err = jsonscan.ReadVersion(body)
 			return n, err
 		}
 	}
-	result := c.do(ctx, r, read)
+	result := c.Do(ctx, r, read)
 	if result.Outcome == record.OK && version != "" {
 		c.writes.note(write{path, version})
 	}
 	return result
+}
+
+const (
+	// answerTime is how long after its event a write may yet be answered; later, it was somebody else's.
+	answerTime = 10 * time.Second
+	// maxEarly bounds how many events may wait for the answers of their writes.
+	maxEarly = 1024
+)
+
+// Delays records, as parts called event, how much later than the answers of
+// their writes a watch hears of them.
+type Delays struct {
+	Writes *Writes
+	Parts  workload.Timer
+	Since  time.Time // writes that were answered before are history
+
+	early []heard // without an answered write yet
+}
+
+// heard is an event whose write has not been answered.
+type heard struct {
+	write
+	at time.Time
+}
+
+// Heard takes in an event of the object at a path in the Kubernetes API, whose
+// version is Deleted if it is gone.
+func (d *Delays) Heard(path, version string, now time.Time) {
+	one := write{path, version}
+	if answered, ok := d.Writes.at(one); ok {
+		if !answered.Before(d.Since) {
+			d.record(max(0, now.Sub(answered)))
+		}
+		return
+	}
+	if len(d.early) == maxEarly {
+		d.early = append(d.early[:0], d.early[1:]...)
+	}
+	d.early = append(d.early, heard{one, now})
+}
+
+// Settle looks again for the writes of events that came before their answers:
+// those came without delay.
+func (d *Delays) Settle(now time.Time) {
+	d.early = slices.DeleteFunc(d.early, func(h heard) bool {
+		_, answered := d.Writes.at(h.write)
+		if answered {
+			d.record(0)
+		}
+		return answered || now.Sub(h.at) > answerTime
+	})
+}
+
+func (d *Delays) record(delay time.Duration) {
+	d.Parts.Took("event", delay, workload.Result{Items: 1})
 }

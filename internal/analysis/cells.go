@@ -1,0 +1,164 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll.dev/plimsoll/internal/design"
+	"plimsoll.dev/plimsoll/internal/stats"
+)
+
+// experimentOf says what all runs together came to.
+func experimentOf(result *Result, laid design.Design) Experiment {
+	if len(laid.Variants) == 0 { // of before there were any, or of a damaged plan
+		laid.Variants = []design.Variant{{Title: cmp.Or(result.Title, result.Scenario)}}
+	}
+	e := Experiment{Design: laid}
+	e.exclude(result.Runs)
+	groups := groupsOf(laid, result.Runs)
+	list := subjectsOf(laid.Primary, result.Runs)
+	for _, g := range groups {
+		g.measure(list)
+		e.Cells = append(e.Cells, g.Cell)
+	}
+	e.LoadLines = loadLinesOf(groups)
+	e.Comparisons = comparisonsOf(laid, groups, list, e.LoadLines)
+	e.Growth = growthOf(laid, groups, list)
+	e.References = referencesOf(laid, groups)
+	e.warnOfDesign(groups)
+	e.warnOfResidue(groups)
+	return e
+}
+
+func (e *Experiment) warn(about, what, why, mend string) {
+	e.Warnings = append(e.Warnings, Warning{about, what, why, mend})
+}
+
+// exclude names the runs that are in no comparison. The rules are fixed, and ask
+// how a run went and never what it measured.
+func (e *Experiment) exclude(runs []*Run) {
+	for _, run := range runs {
+		if rule := run.excludedBy(); rule != "" {
+			if run.Reason != "" {
+				rule += ": " + run.Reason
+			}
+			e.Excluded = append(e.Excluded, Exclusion{run.Index, run.Name, rule})
+		}
+	}
+}
+
+// excludedBy is the rule by which a run is in no comparison; empty if it is.
+func (r *Run) excludedBy() string {
+	switch r.Status {
+	case Failed:
+		return "a run that failed is left out"
+	case Incomplete:
+		return "a run that did not come to its end is left out"
+	case Invalid:
+		return "a run in which plimsoll was the limit, and not the target, is left out"
+	}
+	return ""
+}
+
+// group is a cell with its runs.
+type group struct {
+	*Cell
+	runs []*Run // by block, in the order of Cell.Runs
+	all  []*Run // also those that are excluded
+}
+
+// groupsOf puts the runs of each cell together, in the order of the design.
+func groupsOf(laid design.Design, runs []*Run) []*group {
+	var groups []*group
+	for _, run := range runs {
+		at := slices.IndexFunc(groups, func(g *group) bool { return g.Key() == run.Cell.Key() })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, &group{Cell: &Cell{Cell: run.Cell, Runs: []int{}, Measures: []*CellMeasure{}}})
+		}
+		groups[at].all = append(groups[at].all, run)
+	}
+	for _, g := range groups {
+		for _, run := range g.all {
+			if run.excludedBy() == "" {
+				g.runs = append(g.runs, run)
+			}
+		}
+		slices.SortStableFunc(g.runs, func(a, b *Run) int { return cmp.Compare(a.Block, b.Block) })
+		for _, run := range g.runs {
+			g.Runs = append(g.Runs, run.Index)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		if c := cmp.Compare(variantRank(laid, a.Variant), variantRank(laid, b.Variant)); c != 0 {
+			return c
+		}
+		for _, axis := range laid.Axes {
+			x, y := slices.Index(axis.Values, a.Axes[axis.Parameter]), slices.Index(axis.Values, b.Axes[axis.Parameter])
+			if x != y {
+				return cmp.Compare(x, y)
+			}
+		}
+		return 0
+	})
+	return groups
+}
+
+func variantRank(laid design.Design, name string) int {
+	at := slices.IndexFunc(laid.Variants, func(v design.Variant) bool { return v.Name == name })
+	if at < 0 {
+		return len(laid.Variants)
+	}
+	return at
+}
+
+// searched says that the runs are those of a search: each under another load, so
+// that they have nothing in common that could be summed up.
+func (g *group) searched() bool {
+	return slices.ContainsFunc(g.all, func(r *Run) bool { return r.Probe != nil })
+}
+
+// measure sums the runs up: the primary measures always, others where a run has a value.
+func (g *group) measure(list []Subject) {
+	if g.searched() {
+		return
+	}
+	for _, s := range list {
+		m := &CellMeasure{Subject: s, Values: []*float64{}}
+		values := g.values(s)
+		any := false
+		for _, v := range values {
+			m.Values = append(m.Values, number(v))
+			any = any || !math.IsNaN(v)
+		}
+		if !any && !s.Primary {
+			continue
+		}
+		m.Summary = stats.Summarise(values)
+		if outliers := stats.Outliers(values); slices.Contains(outliers, true) {
+			m.Outliers = outliers
+		}
+		g.Measures = append(g.Measures, m)
+	}
+}
+
+// values are those of the runs; NaN where a run has none.
+func (g *group) values(s Subject) []float64 {
+	values := make([]float64, len(g.runs))
+	for i, run := range g.runs {
+		values[i] = math.NaN()
+		if read, ok := run.read(s); ok {
+			values[i] = read.value
+		}
+	}
+	return values
+}
+
+// number is nil for what JSON cannot say.
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

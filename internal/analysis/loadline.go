@@ -1,0 +1,375 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/stats"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// loadLinesOf finds the largest loads at which every objective held: along each
+// sweep, over the runs of a cell; and of each search, over its probes.
+func loadLinesOf(groups []*group) []*LoadLine {
+	var all []*LoadLine
+	for _, g := range groups {
+		if g.searched() {
+			all = append(all, g.searchedLines()...)
+			continue
+		}
+		trials := map[string][]trial{}
+		var order []string
+		for _, run := range g.all {
+			for _, step := range run.Steps {
+				if step.Point == nil || !step.Measured {
+					continue
+				}
+				if !slices.Contains(order, step.Point.Parameter) {
+					order = append(order, step.Point.Parameter)
+				}
+				if t, ok := run.tryStep(step); ok {
+					trials[step.Point.Parameter] = append(trials[step.Point.Parameter], t)
+				}
+			}
+		}
+		for _, parameter := range order {
+			if line := lineOf(trials[parameter]); line != nil {
+				line.Cell = g.Cell.Cell
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+// searchedLines are one for each block: every block searches anew.
+func (g *group) searchedLines() []*LoadLine {
+	trials := map[int][]trial{}
+	invalid := map[int][]string{}
+	var blocks []int
+	for _, run := range g.all {
+		if !slices.Contains(blocks, run.Block) {
+			blocks = append(blocks, run.Block)
+		}
+		if t, ok := run.tryProbe(); ok {
+			trials[run.Block] = append(trials[run.Block], t)
+		} else if run.Status == Invalid {
+			invalid[run.Block] = append(invalid[run.Block], fmt.Sprintf("Run %d does not count: %s.", run.Index, run.Reason))
+		}
+	}
+	slices.Sort(blocks)
+	var all []*LoadLine
+	for _, block := range blocks {
+		if line := lineOf(trials[block]); line != nil {
+			line.Cell, line.Block = g.Cell.Cell, block
+			line.Warnings = append(line.Warnings, invalid[block]...)
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// trial is how one run fared at one load.
+type trial struct {
+	run   *Run
+	point store.Point
+	held  bool
+	// broke is the first objective that did not hold, if it was one, and at when.
+	broke *Objective
+	at    *float64
+	note  string
+}
+
+// tryStep says how a run fared at a point of a sweep; false says that nothing
+// can be said: the point was not reached, or has no objective, or plimsoll was the limit.
+func (r *Run) tryStep(step *Step) (trial, bool) {
+	t := trial{run: r, point: *step.Point, held: true}
+	if r.Status == Invalid || step.End == 0 {
+		return t, false
+	}
+	if !r.ended(step) {
+		return r.diedIn(t)
+	}
+	any := false
+	for _, o := range r.Objectives {
+		if o.PromQL != "" {
+			o = r.expressionWithin(o, step)
+		} else if !step.has(o) {
+			continue
+		}
+		any = true
+		if t.held && !o.Held {
+			t.breakAt(o, r.firstPast(o, step))
+		}
+	}
+	return t, any
+}
+
+// ended says whether a step came to its end: a run that failed or was
+// interrupted ends its step, too, and itself right after that.
+func (r *Run) ended(step *Step) bool {
+	if r.Status == Complete || r.stored == nil {
+		return true
+	}
+	const rightAfter = 0.5 // seconds
+	ended, stopped := false, math.Inf(1)
+	for _, e := range r.stored.Events {
+		switch e.Kind {
+		case store.StepEnded:
+			ended = ended || e.Name == step.Name
+		case store.StepStarted:
+			if e.At >= step.End && e.Name != step.Name {
+				return true
+			}
+		case store.RunFailed, store.Interrupted:
+			stopped = min(stopped, e.At)
+		}
+	}
+	return ended && stopped > step.End+rightAfter
+}
+
+// diedIn is the trial of a load under which the run failed; a run that was
+// interrupted says nothing about it.
+func (r *Run) diedIn(t trial) (trial, bool) {
+	if r.Status != Failed || len(r.Objectives) == 0 {
+		return t, false
+	}
+	t.held = false
+	t.note = fmt.Sprintf("Run %d failed at %v: %s.", r.Index, t.point, r.Reason)
+	for _, e := range r.stored.Events {
+		if e.Kind == store.RunFailed {
+			t.at = &e.At
+		}
+	}
+	return t, true
+}
+
+// tryProbe says how the run of a search fared.
+func (r *Run) tryProbe() (trial, bool) {
+	if r.Probe == nil || r.Status != Complete && r.Status != Failed {
+		return trial{}, false
+	}
+	t := trial{run: r, point: *r.Probe, held: true}
+	if r.Status == Failed {
+		return r.diedIn(t)
+	}
+	for _, o := range r.Objectives {
+		if t.held && !o.Held {
+			t.breakAt(o, r.firstPast(o, nil))
+		}
+	}
+	return t, len(r.Objectives) > 0
+}
+
+func (t *trial) breakAt(o Objective, at *float64) {
+	t.held, t.broke, t.at = false, &o, at
+}
+
+// has says whether an objective is about a phase of the step.
+func (s *Step) has(o Objective) bool {
+	m, err := measure.Parse(o.Measure)
+	return err == nil && slices.ContainsFunc(s.Phases, func(p *Phase) bool { return p.Name == m.Phase })
+}
+
+// expressionWithin judges an expression over one step.
+func (r *Run) expressionWithin(o Objective, step *Step) Objective {
+	values := r.expressions[o.PromQL].within(r.moments(span{step.Start, step.End}))
+	lowest, highest, n := extremes(values)
+	if n == 0 {
+		o.Value, o.N, o.Held = nil, 0, false
+		o.Note = cmp.Or(o.Note, fmt.Sprintf("the expression gives no number at %v", *step.Point))
+		return o
+	}
+	o.N, o.Value = n, nil
+	o.judgeExtremes(lowest, highest)
+	return o
+}
+
+// firstPast is when an objective was first seen broken: of an expression, its
+// first value past the bound; of a measure, which is about a phase as a whole,
+// the beginning of that. nil is not known.
+func (r *Run) firstPast(o Objective, step *Step) *float64 {
+	if o.PromQL == "" {
+		if m, err := measure.Parse(o.Measure); err == nil {
+			if phase := r.phase(m.Phase); phase != nil && phase.End > 0 {
+				return &phase.Start
+			}
+		}
+		return nil
+	}
+	at := r.measured()
+	if step != nil {
+		at = span{step.Start, step.End}
+	}
+	first := math.Inf(1)
+	for _, series := range r.expressions[o.PromQL].within(r.moments(at)) {
+		for _, p := range series.Floats {
+			if o.Max != nil && p.F > *o.Max || o.Min != nil && p.F < *o.Min {
+				first = min(first, float64(p.T-r.Started.UnixMilli())/1000)
+			}
+		}
+	}
+	return number(first)
+}
+
+// lineOf draws the line through trials. A load counts as held if it held in
+// every run that came to it: the line is what can be relied on, and not what was
+// reached once. It ends below the first load that broke, whatever held above.
+func lineOf(trials []trial) *LoadLine {
+	if len(trials) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(trials, func(a, b trial) int {
+		return cmp.Or(cmp.Compare(place(a.point), place(b.point)), cmp.Compare(a.run.Index, b.run.Index))
+	})
+	line := &LoadLine{Parameter: trials[0].point.Parameter}
+	for i, t := range trials {
+		if !slices.Contains(line.Runs, t.run.Index) {
+			line.Runs = append(line.Runs, t.run.Index)
+		}
+		switch {
+		case line.Broke != nil:
+		case !t.held:
+			line.Broke = &trials[i].point
+			line.explain(t)
+		case !slices.ContainsFunc(trials, func(o trial) bool { return o.point == t.point && !o.held }):
+			line.Held = &trials[i].point
+		}
+	}
+	slices.Sort(line.Runs)
+	if line.Broke != nil {
+		line.count(trials)
+	}
+	return line
+}
+
+// explain says what broke first.
+func (l *LoadLine) explain(t trial) {
+	l.Objective, l.Run, l.At = t.broke, t.run.Index, t.at
+	if t.note != "" {
+		l.Warnings = append(l.Warnings, t.note)
+	}
+	if t.at != nil {
+		l.Log = t.run.logAround(*t.at)
+	}
+}
+
+// count warns if runs disagree about the load that broke.
+func (l *LoadLine) count(trials []trial) {
+	all, broke := 0, 0
+	for _, t := range trials {
+		if t.point == *l.Broke {
+			all++
+			if !t.held {
+				broke++
+			}
+		}
+	}
+	if broke < all {
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%v broke in %d of %d runs; a load counts as held if it held in all.", *l.Broke, broke, all))
+	}
+}
+
+// Of the logs around a moment, so much is shown.
+const (
+	logSeconds = 5.0
+	logLines   = 10
+	logWidth   = 400 // bytes of a line
+)
+
+// logAround is what the components wrote around a moment: warnings and worse
+// before others, and what is near before what is far.
+func (r *Run) logAround(at float64) []LogLine {
+	if r.stored == nil {
+		return nil
+	}
+	var near []store.LogLine
+	r.stored.LogLines(func(l store.LogLine) {
+		if math.Abs(l.At-at) <= logSeconds {
+			near = append(near, l)
+		}
+	})
+	slices.SortStableFunc(near, func(a, b store.LogLine) int {
+		if a.Grave != b.Grave {
+			if a.Grave {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(math.Abs(a.At-at), math.Abs(b.At-at))
+	})
+	near = near[:min(len(near), logLines)]
+	slices.SortStableFunc(near, func(a, b store.LogLine) int { return cmp.Compare(a.At, b.At) })
+	var lines []LogLine
+	for _, l := range near {
+		lines = append(lines, LogLine{l.Component, &l.At, shortened(l.Text)})
+	}
+	return lines
+}
+
+func shortened(text string) string {
+	if len(text) <= logWidth {
+		return text
+	}
+	return string([]rune(text[:logWidth])) + "…"
+}
+
+// loadLines compares what searches found, block by block.
+func (p pairing) loadLines(lines []*LoadLine) *Comparison {
+	s := Subject{Name: "load line", Primary: true, Better: measure.Higher}
+	found := map[*group]map[int]*LoadLine{p.base: {}, p.head: {}}
+	blocks := []int{}
+	for g, of := range found {
+		for _, line := range lines {
+			if line.Cell.Key() == g.Key() {
+				of[line.Block] = line
+				s.Name = "load line of " + line.Parameter
+				s.Measure = "loadline(" + line.Parameter + ")"
+				if !slices.Contains(blocks, line.Block) {
+					blocks = append(blocks, line.Block)
+				}
+			}
+		}
+	}
+	slices.Sort(blocks)
+	c := p.comparison(s)
+	values := map[*group][]float64{}
+	for g, of := range found {
+		for _, block := range blocks {
+			v := math.NaN()
+			if line := of[block]; line != nil && line.Held != nil {
+				v = place(*line.Held)
+			}
+			values[g] = append(values[g], v)
+		}
+	}
+	c.Base, c.Head = stats.Summarise(values[p.base]), stats.Summarise(values[p.head])
+	c.Blocks, c.Comparison = blocks, stats.Paired(values[p.base], values[p.head])
+	for _, g := range []*group{p.base, p.head} {
+		c.warnCensored(g.Variant, found[g], blocks)
+	}
+	return c
+}
+
+// warnCensored says where a search found no end.
+func (c *Comparison) warnCensored(variant string, found map[int]*LoadLine, blocks []int) {
+	below, above := 0, 0
+	for _, block := range blocks {
+		switch line := found[block]; {
+		case line == nil:
+		case line.Held == nil:
+			below++
+		case line.Broke == nil:
+			above++
+		}
+	}
+	if below > 0 {
+		c.warn("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", variant, below, len(blocks))
+	}
+	if above > 0 {
+		c.warn("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", variant, above, len(blocks))
+	}
+}

@@ -1,0 +1,242 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll.dev/plimsoll/internal/design"
+	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// The generator is no part of what variants are compared by.
+const generator = "plimsoll"
+
+// Figures of components, which are written as measures are but are no part of
+// that language: scenarios bound them with PromQL.
+const (
+	maxRSS  = "maxRSS"
+	meanCPU = "meanCPU"
+)
+
+// subjectsOf lists what runs are compared by: first the primary measures, then
+// everything else that a reader may want to know of measured phases and of the
+// target's components.
+func subjectsOf(primary []design.Primary, runs []*Run) []Subject {
+	list := subjects{seen: map[string]bool{}}
+	for _, p := range primary {
+		s := Subject{Name: p.Name, Measure: p.Measure, PromQL: p.PromQL, Primary: true, Better: p.Better}
+		list.addMeasure(s, runs)
+	}
+	for _, run := range runs {
+		for _, step := range run.Steps {
+			for _, phase := range step.Phases {
+				if step.Measured && !phase.Background && phase.End > 0 {
+					list.addPhase(step.Point, phase)
+				}
+			}
+		}
+	}
+	for _, run := range runs {
+		for _, usage := range run.Components {
+			if usage.Component != generator {
+				list.add(componentSubject(maxRSS, usage.Component, measure.Bytes))
+				list.add(componentSubject(meanCPU, usage.Component, measure.CPUs))
+			}
+		}
+	}
+	return list.all
+}
+
+type subjects struct {
+	all  []Subject
+	seen map[string]bool
+}
+
+func (l *subjects) add(s Subject) {
+	if !l.seen[s.key()] {
+		l.seen[s.key()] = true
+		l.all = append(l.all, s)
+	}
+}
+
+// addMeasure adds a measure that somebody wrote down, at each point of the sweep
+// that repeats its phase.
+func (l *subjects) addMeasure(s Subject, runs []*Run) {
+	m, err := measure.Parse(s.Measure)
+	if err != nil { // PromQL, or what an older plimsoll could not refuse: it has no value
+		l.add(s)
+		return
+	}
+	s.Measure, s.Unit = m.String(), string(m.Unit())
+	s.Better = cmp.Or(s.Better, m.Better())
+	points := pointsOf(m.Phase, runs)
+	for _, point := range points {
+		at := s
+		at.Point = &point
+		l.add(at)
+	}
+	if points == nil {
+		l.add(s)
+	}
+}
+
+// pointsOf are those of the sweep that repeats a phase; nil if none does.
+func pointsOf(phase string, runs []*Run) []store.Point {
+	var points []store.Point
+	for _, run := range runs {
+		for _, step := range run.Steps {
+			for _, p := range step.Phases {
+				if step.Point != nil && written(p) == phase && !slices.Contains(points, *step.Point) {
+					points = append(points, *step.Point)
+				}
+			}
+		}
+	}
+	return points
+}
+
+// written is the name that a phase has in the scenario, without a point of its sweep.
+func written(p *Phase) string {
+	name, _, _ := strings.Cut(p.Name, "@")
+	return name
+}
+
+func (l *subjects) addPhase(point *store.Point, phase *Phase) {
+	name := written(phase)
+	add := func(m measure.Measure) {
+		l.add(Subject{Name: m.String(), Measure: m.String(), Unit: string(m.Unit()), Better: m.Better(), Point: point})
+	}
+	add(measure.Measure{Statistic: "success", Phase: name})
+	for _, operation := range phase.Operations {
+		clock := operation.mainClock(phase)
+		for _, statistic := range []string{"mean", "p50", "p95", "p99", "max", "min"} {
+			add(measure.Measure{Statistic: statistic, Phase: name, Operation: operation.Name, Clock: clock})
+		}
+		add(measure.Measure{Statistic: "rate", Phase: name, Operation: operation.Name})
+		if operation.Bytes > 0 {
+			add(measure.Measure{Statistic: "bytes", Phase: name, Operation: operation.Name})
+		}
+	}
+}
+
+// mainClock is the one that counts: in an open loop, what a user waits; in a
+// closed one, and of parts, what the target took.
+func (o *Operation) mainClock(phase *Phase) string {
+	if phase.Loop == "open" && !o.Part {
+		return string(store.Response)
+	}
+	return string(store.Service)
+}
+
+func componentSubject(figure, component string, unit measure.Unit) Subject {
+	name := fmt.Sprintf("%s(%s)", figure, component)
+	return Subject{Name: name, Measure: name, Unit: string(unit), Better: measure.Lower}
+}
+
+// key tells subjects apart; a primary one and another of the same measure are one.
+func (s Subject) key() string {
+	key := s.Measure + "\n" + s.PromQL
+	if s.Point != nil {
+		key += "\n" + s.Point.String()
+	}
+	return key
+}
+
+// component is the figure of a component that the subject is.
+func (s Subject) component() (figure, component string, ok bool) {
+	for _, figure := range []string{maxRSS, meanCPU} {
+		if rest, is := strings.CutPrefix(s.Measure, figure+"("); is {
+			return figure, strings.TrimSuffix(rest, ")"), true
+		}
+	}
+	return "", "", false
+}
+
+// read gives a run's value of a subject; false says that it has none, or one
+// that says nothing: of operations that all timed out, and, unless somebody
+// asked for it, a percentile that a handful of operations decides.
+func (r *Run) read(s Subject) (reading, bool) {
+	if s.PromQL != "" {
+		return r.expressions[s.PromQL].largest()
+	}
+	if figure, component, ok := s.component(); ok {
+		return r.usage(figure, component)
+	}
+	m, err := measure.Parse(s.Measure)
+	if err != nil {
+		return reading{}, false
+	}
+	m.Phase = r.phaseAt(m.Phase, s.Point)
+	value, known := r.value(m)
+	switch q, isQuantile := measure.Quantile(m.Statistic); {
+	case !known || m.Clock != "" && r.noneSucceeded(m):
+		return reading{}, false
+	case isQuantile && q > 50 && !s.Primary && !enough(value.n, q):
+		return reading{}, false
+	}
+	return value, true
+}
+
+// noneSucceeded says that a time is of operations none of which succeeded.
+func (r *Run) noneSucceeded(m measure.Measure) bool {
+	return m.Clock != string(store.Lag) && r.phase(m.Phase).operation(m.Operation).Outcomes["ok"] == 0
+}
+
+// phaseAt is the name of a phase at a point of its sweep.
+func (r *Run) phaseAt(phase string, point *store.Point) string {
+	if point == nil {
+		return phase
+	}
+	for _, step := range r.Steps {
+		for _, p := range step.Phases {
+			if step.Point != nil && *step.Point == *point && written(p) == phase {
+				return p.Name
+			}
+		}
+	}
+	return phase + "@" + point.String() // which it does not have
+}
+
+func (r *Run) usage(figure, component string) (reading, bool) {
+	for _, usage := range r.Components {
+		switch {
+		case usage.Component != component:
+		case figure == maxRSS:
+			return reading{value: usage.MaxRSS, n: 1}, true
+		default:
+			return reading{value: usage.MeanCPU, n: 1}, true
+		}
+	}
+	return reading{}, false
+}
+
+// whyMissing says why a run has no value of a subject.
+func (r *Run) whyMissing(s Subject) string {
+	if s.PromQL != "" {
+		if a := r.expressions[s.PromQL]; a.err != nil {
+			return a.err.Error()
+		}
+		return "the expression gives no number over the measured steps"
+	}
+	if _, component, ok := s.component(); ok {
+		return "no process of " + component + " was sampled"
+	}
+	m, err := measure.Parse(s.Measure)
+	if err != nil {
+		return err.Error()
+	}
+	m.Phase = r.phaseAt(m.Phase, s.Point)
+	phase := r.phase(m.Phase)
+	if m.Clock != "" && phase != nil && phase.Measured && phase.Count > 0 {
+		if o := phase.operation(m.Operation); o == nil && phase.Succeeded == 0 || o != nil && o.Outcomes["ok"] == 0 {
+			return "no operation succeeded"
+		}
+	}
+	if _, known := r.value(m); known {
+		return "too few operations for this percentile"
+	}
+	return missing(r, m)
+}

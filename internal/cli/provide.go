@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/assets"
+	"plimsoll.dev/plimsoll/internal/engine"
+	"plimsoll.dev/plimsoll/internal/plan"
+	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/target/local"
+	"plimsoll.dev/plimsoll/internal/workspace"
+)
+
+// findParts finds the target's binaries before anything is timed, building those that are missing.
+func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error {
+	if spec.Local == nil {
+		return nil
+	}
+	for _, part := range local.Parts(*spec.Local) {
+		if _, err := finder.Find(ctx, part); err != nil {
+			return err
+		}
+	}
+	return local.CheckServer(ctx, *spec.Local)
+}
+
+// provider gives the way to the targets of an experiment, with everything done
+// that can fail before a run begins. done ends it.
+func provider(ctx context.Context, env Environment, display *display, cluster *clusterFlags, p *plan.Plan) (provision engine.Provision, done func() error, err error) {
+	clusters := map[v1.BorrowedTarget][]*v1.Spec{}
+	finder := &assets.Finder{Progress: display.build}
+	ways := map[string]engine.Provision{}
+	for _, cell := range p.Cells {
+		spec := &cell.Scenario.Spec
+		switch b := spec.Target.Borrowed; {
+		case b != nil && b.Etcd != nil && ways["borrowed etcd"] == nil:
+			ways["borrowed etcd"], err = provideEtcd(ctx, env, cluster, *b.Etcd)
+		case b != nil && b.Etcd == nil:
+			clusters[*b] = append(clusters[*b], spec)
+		default:
+			err = findParts(ctx, finder, spec.Target)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	opened := map[v1.BorrowedTarget]target.Target{}
+	for b, specs := range clusters {
+		if opened[b], err = cluster.admit(ctx, env, b, specs); err != nil {
+			return nil, nil, err
+		}
+	}
+	ways["borrowed"] = func(_ context.Context, spec v1.Target, _, _ string) (target.Target, error) {
+		return opened[*spec.Borrowed], nil
+	}
+	space, err := openWorkspace()
+	if err != nil {
+		return nil, nil, err
+	}
+	ways["directory"], ways["local"], ways["null"] = provideDirectory(space), provideLocal(finder, space, display), provideNull
+	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
+		way := ways[kindOf(spec)]
+		if way == nil {
+			return nil, errors.New("the target is of no kind that plimsoll knows")
+		}
+		return way(ctx, spec, dir, logs)
+	}, space.Close, nil
+}
+
+func kindOf(t v1.Target) string {
+	switch {
+	case t.Borrowed != nil && t.Borrowed.Etcd != nil:
+		return "borrowed etcd"
+	case t.Borrowed != nil:
+		return "borrowed"
+	case t.Directory != nil:
+		return "directory"
+	case t.Null != nil:
+		return "null"
+	}
+	return "local"
+}
+
+// provideLocal starts a fresh local target for each run.
+func provideLocal(finder *assets.Finder, space *workspace.Workspace, display *display) engine.Provision {
+	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
+		t, err := local.Start(ctx, local.Options{
+			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder,
+			Note: func(note string) { display.Say("%s", note) },
+		})
+		if err != nil {
+			return nil, err // a nil *local.Target would be a target
+		}
+		return t.Capabilities(), nil
+	}
+}
+
+// openWorkspace makes this process's private folder in the cache, as that is on
+// a disk; a folder for temporary files may be in memory.
+func openWorkspace() (*workspace.Workspace, error) {
+	cache, err := assets.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return workspace.Open(cache)
+}

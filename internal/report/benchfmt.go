@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// Benchfmt writes bench.txt, which benchstat reads: a line for each run, and for
+// each point of a sweep; scenario, variant and axes are configuration, so that
+// benchstat -col variant bench.txt compares them.
+func Benchfmt(w io.Writer, result *analysis.Result) error {
+	var b strings.Builder
+	for _, unit := range benchUnits(result) {
+		fmt.Fprintln(&b, unit)
+	}
+	for _, cell := range result.Cells {
+		fmt.Fprintf(&b, "\nscenario: %s\n", configValue(result.Scenario))
+		fmt.Fprintf(&b, "variant: %s\n", configValue(cell.Variant))
+		for _, axis := range axesOf(result) {
+			fmt.Fprintf(&b, "%s: %s\n", configKey(axis), configValue(cell.Axes[axis]))
+		}
+		for i := range cell.Runs {
+			benchRun(&b, result.Scenario, cell, i)
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write bench.txt: %w", err)
+	}
+	return nil
+}
+
+// benchUnits are the lines that say which way each unit is better.
+func benchUnits(result *analysis.Result) []string {
+	lines := map[string]bool{}
+	for _, cell := range result.Cells {
+		for _, m := range cell.Measures {
+			lines[fmt.Sprintf("Unit %s better=%s", benchUnit(m.Subject), choose(m.Better == measure.Higher, "higher", "lower"))] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(lines))
+}
+
+// benchRun writes the lines of a cell's run: one for what is of the whole run,
+// and one for each point.
+func benchRun(b *strings.Builder, scenario string, cell *analysis.Cell, run int) {
+	var order []string
+	values := map[string]string{}
+	for _, m := range cell.Measures {
+		if run >= len(m.Values) || m.Values[run] == nil {
+			continue
+		}
+		name := benchName(scenario, m.Point)
+		if _, known := values[name]; !known {
+			order = append(order, name)
+		}
+		values[name] += " " + strconv.FormatFloat(*m.Values[run], 'g', 9, 64) + " " + benchUnit(m.Subject)
+	}
+	for _, name := range order {
+		fmt.Fprintf(b, "%s 1%s\n", name, values[name])
+	}
+}
+
+func benchName(scenario string, point *store.Point) string {
+	name := []rune(benchWord(scenario))
+	if len(name) > 0 {
+		name[0] = unicode.ToUpper(name[0])
+	}
+	if point == nil {
+		return "Benchmark" + string(name)
+	}
+	return "Benchmark" + string(name) + "/" + benchWord(point.String())
+}
+
+// benchUnit is a subject as a unit. A hyphen would begin a new part of it, which
+// could be taken for ns or MB.
+func benchUnit(s analysis.Subject) string {
+	name := s.Measure
+	if name == "" {
+		name = s.Name
+	}
+	suffix := map[measure.Unit]string{
+		measure.Seconds: "-sec", measure.Bytes: "-B", measure.PerSecond: "/sec", measure.Fraction: "-fraction", measure.Count: "-count",
+	}[measure.Unit(s.Unit)]
+	return strings.ReplaceAll(benchWord(name), "-", "_") + suffix
+}
+
+// benchWord keeps what can stand in a word of the format.
+func benchWord(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.()=@", r) {
+			return r
+		}
+		return '_'
+	}, text)
+}
+
+// configKey is a parameter as the format has keys: no capitals, and a letter first.
+func configKey(name string) string {
+	key := strings.ToLower(strings.ReplaceAll(benchWord(name), "-", "_"))
+	if key == "" || key[0] < 'a' || key[0] > 'z' {
+		key = "axis" + key
+	}
+	return key
+}
+
+func configValue(text string) string {
+	if text = oneLine(text); text != "" {
+		return text
+	}
+	return "-"
+}

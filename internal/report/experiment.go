@@ -1,0 +1,402 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/stats"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// mostExploratory is how many exploratory comparisons a report shows at once.
+const mostExploratory = 12
+
+// experiment prints what all runs came to.
+func (p *printer) experiment(result *analysis.Result) {
+	if severalRuns(result) {
+		p.experimentHeader(result)
+		p.line("")
+	}
+	for _, s := range answer(result).Sentences {
+		p.told("", s)
+	}
+	p.comparisons(result)
+	if len(result.Comparisons) == 0 && severalRuns(result) {
+		p.cells(result)
+	}
+	p.growth(result)
+	p.loadLogs(result)
+	p.references(result)
+	if severalRuns(result) {
+		p.objectivesOver(result)
+	}
+	p.excluded(result)
+	p.notes(result.Warnings)
+}
+
+func (p *printer) experimentHeader(result *analysis.Result) {
+	title := shorten(oneLine(titleOf(result)), columns-30)
+	p.line(p.paint(title, bold) + " · " + designWords(result))
+	if len(result.Runs) > 0 {
+		p.line(p.paint(shorten(oneLine(machineOf(result.Runs[0].Environment.Host)), columns), faint))
+	}
+}
+
+// designWords reads: 2 variants × 2 cells × 8 blocks.
+func designWords(result *analysis.Result) string {
+	var parts []string
+	if n := len(result.Design.Variants); n > 1 {
+		parts = append(parts, plural(n, "variant", "variants"))
+	}
+	for _, axis := range result.Design.Axes {
+		parts = append(parts, fmt.Sprintf("%d %s", len(axis.Values), oneLine(axis.Parameter)))
+	}
+	if result.Design.Blocks > 1 {
+		parts = append(parts, plural(result.Design.Blocks, "block", "blocks"))
+	}
+	runs := plural(len(result.Runs), "run", "runs")
+	if len(parts) == 0 {
+		return runs
+	}
+	return strings.Join(parts, " × ") + ", " + runs
+}
+
+// comparisons prints a table for each variant: primary measures, then what else was found.
+func (p *printer) comparisons(result *analysis.Result) {
+	primary, exploratory := primaryFirst(result)
+	shown := notable(exploratory, mostExploratory)
+	for _, variant := range variantsOf(result.Comparisons) {
+		of := func(all []*analysis.Comparison) []*analysis.Comparison {
+			return slices.DeleteFunc(slices.Clone(all), func(c *analysis.Comparison) bool { return c.Variant != variant })
+		}
+		first, rest := of(primary), of(shown)
+		rows := append(comparisonRows(p, byPlace(first)), exploratoryRows(p, rest, len(first) > 0)...)
+		if len(rows) == 0 {
+			continue
+		}
+		p.line("")
+		base := result.Comparisons[0].Baseline
+		header := table.Row{"measure", shorten(oneLine(base), 18), shorten(oneLine(variant), 18), "ratio [95 %]", "verdict", "n"}
+		fitFirst(rows, header)
+		p.table(header, rows, "lrrrlr")
+	}
+	p.comparisonNotes(result, len(exploratory)-len(shown))
+}
+
+func variantsOf(comparisons []*analysis.Comparison) []string {
+	var names []string
+	for _, c := range comparisons {
+		if !slices.Contains(names, c.Variant) {
+			names = append(names, c.Variant)
+		}
+	}
+	return names
+}
+
+func exploratoryRows(p *printer, comparisons []*analysis.Comparison, titled bool) []table.Row {
+	rows := comparisonRows(p, byPlace(comparisons))
+	if len(rows) > 0 && titled {
+		rows = append([]table.Row{{p.paint("exploratory", faint), "", "", "", "", ""}}, rows...)
+	}
+	return rows
+}
+
+// fitFirst shortens the first column until the rows fit the terminal.
+func fitFirst(rows []table.Row, header table.Row) {
+	room := columns
+	for i := 1; i < len(header); i++ {
+		width := 0
+		for _, row := range append([]table.Row{header}, rows...) {
+			width = max(width, text.StringWidthWithoutEscSequences(row[i].(string)))
+		}
+		room -= width + len(gap)
+	}
+	for _, row := range rows {
+		if name := row[0].(string); !strings.HasPrefix(name, "\x1b") {
+			row[0] = shorten(name, max(12, room-len(gap)))
+		}
+	}
+}
+
+// byPlace puts comparisons at the same values of axes together.
+func byPlace(comparisons []*analysis.Comparison) []*analysis.Comparison {
+	var order []string
+	groups := map[string][]*analysis.Comparison{}
+	for _, c := range comparisons {
+		where := whereWords(c.Axes, c.Point)
+		if groups[where] == nil {
+			order = append(order, where)
+		}
+		groups[where] = append(groups[where], c)
+	}
+	var all []*analysis.Comparison
+	for _, where := range order {
+		all = append(all, groups[where]...)
+	}
+	return all
+}
+
+// comparisonRows groups the rows by the values of the axes.
+func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row {
+	var rows []table.Row
+	group := ""
+	for _, c := range comparisons {
+		indent := ""
+		if where := strings.Trim(whereWords(c.Axes, c.Point), " ()"); where != "" {
+			indent = "  "
+			if where != group {
+				rows = append(rows, table.Row{oneLine(where), "", "", "", "", ""})
+				group = where
+			}
+		}
+		rows = append(rows, table.Row{
+			indent + oneLine(rowName(c.Subject)), centre(c.Base, c.Subject), centre(c.Head, c.Subject),
+			ratioCell(c), p.verdict(c.Verdict), pairsCell(c),
+		})
+	}
+	return rows
+}
+
+// rowName names a subject in a table: as it is written, as there is no room for words.
+func rowName(s analysis.Subject) string {
+	for _, name := range []string{s.Name, s.Measure, s.PromQL} {
+		if name != "" {
+			return name
+		}
+	}
+	return absent
+}
+
+func pairsCell(c *analysis.Comparison) string {
+	if c.Pairs > 0 {
+		return fmt.Sprint(c.Pairs)
+	}
+	return fmt.Sprintf("%d+%d", c.N1, c.N2)
+}
+
+func (p *printer) verdict(v stats.Verdict) string {
+	switch v {
+	case stats.Better, stats.Equivalent:
+		return p.paint(string(v), green)
+	case stats.Worse:
+		return p.paint(string(v), red)
+	case stats.Inconclusive:
+		return p.paint(string(v), yellow)
+	}
+	return absent
+}
+
+func (p *printer) comparisonNotes(result *analysis.Result, hidden int) {
+	if len(result.Comparisons) == 0 {
+		return
+	}
+	p.line("")
+	p.wrapped("", legendWords(result))
+	if hidden > 0 {
+		p.wrapped("", fmt.Sprintf("%s not shown: inconclusive, or smaller changes; they are in comparison.csv.",
+			plural(hidden, "other exploratory comparison is", "other exploratory comparisons are")))
+	}
+	for _, w := range comparisonWarnings(result) {
+		p.wrapped("", w)
+	}
+}
+
+// legendWords says what the columns are.
+func legendWords(result *analysis.Result) string {
+	words := "Medians over runs, ± the wider half of the 95 % interval"
+	if slices.ContainsFunc(result.Comparisons, func(c *analysis.Comparison) bool { return c.Base.Lo == nil || c.Head.Lo == nil }) {
+		words += " (?: fewer than 6 runs)"
+	}
+	words += "; n counts blocks"
+	if slices.ContainsFunc(result.Comparisons, func(c *analysis.Comparison) bool { return c.Pairs == 0 }) {
+		words += ", or runs of both sides where these are not paired"
+	}
+	if _, exploratory := primaryFirst(result); len(exploratory) > 0 {
+		words += "; the verdicts of exploratory measures allow for their number (Holm)"
+	}
+	return words + "."
+}
+
+// comparisonWarnings are those of primary comparisons, each once, with what it is about.
+func comparisonWarnings(result *analysis.Result) []string {
+	var order []string
+	about := map[string][]string{}
+	primary, _ := primaryFirst(result)
+	for _, c := range primary {
+		for _, w := range c.Warnings {
+			if about[w] == nil {
+				order = append(order, w)
+			}
+			if name := subjectWords(c.Subject); !slices.Contains(about[w], name) {
+				about[w] = append(about[w], name)
+			}
+		}
+	}
+	for i, w := range order {
+		order[i] = upperName(strings.Join(about[w], ", ")) + ": " + w
+	}
+	return order[:min(len(order), 8)]
+}
+
+// cells prints the measures of an experiment that compares nothing.
+func (p *printer) cells(result *analysis.Result) {
+	var rows []table.Row
+	for _, cell := range result.Cells {
+		for i, m := range cell.Measures {
+			if !m.Primary && i >= mostExploratory {
+				continue
+			}
+			where := strings.TrimSpace(cellWords(cell.Cell) + whereWords(nil, m.Point))
+			rows = append(rows, table.Row{shorten(oneLine(where), 24), shorten(oneLine(rowName(m.Subject)), 34), centre(m.Summary, m.Subject), rangeCell(m), fmt.Sprint(m.Summary.N)})
+		}
+	}
+	if len(rows) > 0 {
+		p.line("")
+		p.table(table.Row{"cell", "measure", "median", "range", "n"}, rows, "llrrr")
+	}
+}
+
+func rangeCell(m *analysis.CellMeasure) string {
+	if m.Summary.Min == nil || m.Summary.Max == nil {
+		return absent
+	}
+	return amount(*m.Summary.Min, m.Subject) + " … " + amount(*m.Summary.Max, m.Subject)
+}
+
+// growth says how measures grow, of those that the first paragraph did not tell of.
+func (p *printer) growth(result *analysis.Result) {
+	rest := result.Growth
+	if len(result.Comparisons) == 0 {
+		told := firstGrowth(result)
+		rest = slices.DeleteFunc(slices.Clone(rest), func(g *analysis.Growth) bool { return slices.Contains(told, g) })
+	}
+	if len(rest) == 0 {
+		return
+	}
+	p.section("Growth")
+	for _, g := range rest[:min(len(rest), mostExploratory)] {
+		p.told("  ", growthSentence(g))
+	}
+}
+
+// loadLogs prints what components wrote around the moment at which the load line was passed.
+func (p *printer) loadLogs(result *analysis.Result) {
+	for _, l := range result.LoadLines {
+		if len(l.Log) == 0 {
+			continue
+		}
+		p.section("What components wrote when %s broke the objective%s", pointWords(l.Broke), choose(len(result.LoadLines) > 1, ", "+cellWords(l.Cell), ""))
+		for _, line := range l.Log[:min(len(l.Log), 6)] {
+			p.wrapped("  ", logWords(line))
+		}
+	}
+}
+
+func pointWords(point *store.Point) string {
+	if point == nil {
+		return "the load"
+	}
+	return pointText(point)
+}
+
+func logWords(line analysis.LogLine) string {
+	at := ""
+	if line.At != nil {
+		at = " at " + seconds(*line.At)
+	}
+	return line.Component + at + ": " + line.Text
+}
+
+func (p *printer) references(result *analysis.Result) {
+	var rows []table.Row
+	for _, r := range result.References {
+		findings := findingsOf(r)
+		head := table.Row{text.WrapSoft(oneLine(r.Statement), 26), text.WrapSoft(oneLine(r.Text), 12), "", "", text.WrapHard(oneLine(r.Source), 20)}
+		if len(findings) == 1 {
+			head[2], head[3] = findingValue(r, findings[0]), string(findings[0].Agreement)
+			rows = append(rows, head)
+			continue
+		}
+		rows = append(rows, head)
+		for _, f := range findings {
+			rows = append(rows, table.Row{"  " + shorten(oneLine(findingWhere(f)), 24), "", findingValue(r, f), string(f.Agreement), ""})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.section("Published figures, and ours")
+	p.table(table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
+}
+
+// findingsOf gives a reference that was looked for nowhere a finding that says so.
+func findingsOf(r *analysis.Reference) []analysis.Finding {
+	if len(r.Findings) == 0 {
+		return []analysis.Finding{{Agreement: analysis.NotMeasured}}
+	}
+	return r.Findings
+}
+
+func findingWhere(f analysis.Finding) string {
+	return strings.TrimSpace(cellWords(f.Cell) + whereWords(nil, f.Point))
+}
+
+// findingValue writes our figure as the published one is: a ratio, an exponent, or a measure in its unit.
+func findingValue(r *analysis.Reference, f analysis.Finding) string {
+	if f.Value == nil {
+		return absent
+	}
+	write := referenceWriter(r)
+	words := write(*f.Value)
+	if f.Lo != nil && f.Hi != nil {
+		words += " [" + write(*f.Lo) + ", " + write(*f.Hi) + "]"
+	}
+	return words
+}
+
+func referenceWriter(r *analysis.Reference) func(float64) string {
+	if r.Ratio != "" {
+		return ratio
+	}
+	if r.Growth != "" {
+		return func(v float64) string { return "x^" + ratio(v) }
+	}
+	unit := unitOf(r.Measure)
+	return func(v float64) string { return quantity(v, unit, r.Text) }
+}
+
+// objectivesOver says in how many runs each objective held.
+func (p *printer) objectivesOver(result *analysis.Result) {
+	all := objectivesOver(result)
+	var rows []table.Row
+	for _, o := range all {
+		if o.Held == o.Runs {
+			continue
+		}
+		rows = append(rows, table.Row{
+			p.paint(fmt.Sprintf("%d of %d", o.Held, o.Runs), red), text.WrapSoft(oneLine(o.Name), 36), shorten(oneLine(o.Where), 22), o.Worst, shorten(oneLine(o.Text), 14),
+		})
+	}
+	switch {
+	case len(all) > 0 && len(rows) == 0:
+		p.section("Objectives: all held in all runs that count.")
+	case len(rows) > 0:
+		p.section("Objectives: those that did not hold in all runs")
+		p.table(table.Row{"held", "objective", "in", "worst", "bound"}, rows, "lllrl")
+	}
+}
+
+func (p *printer) excluded(result *analysis.Result) {
+	if len(result.Excluded) == 0 {
+		return
+	}
+	p.section("Left out of every comparison")
+	for _, e := range result.Excluded {
+		p.wrapped("  ", fmt.Sprintf("run %d, %s: %s", e.Run, e.Name, e.Rule))
+	}
+}

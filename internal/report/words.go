@@ -1,0 +1,530 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/design"
+	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/stats"
+	"plimsoll.dev/plimsoll/internal/store"
+)
+
+// answer is the first paragraph of a report on several runs: what they came
+// to, in words. It is empty for a result that holds no experiment.
+func answer(result *analysis.Result) verdict {
+	v := verdict{Tone: neutral}
+	v.comparisons(result)
+	for _, l := range result.LoadLines {
+		v.say("%s", loadLineSentence(l, len(result.LoadLines) > 1))
+	}
+	if len(result.Comparisons) == 0 {
+		for _, g := range firstGrowth(result) {
+			v.say("%s", growthSentence(g))
+		}
+	}
+	if len(v.Sentences) == 0 && severalRuns(result) {
+		v.cells(result)
+	}
+	if n := len(result.Excluded); n > 0 {
+		v.worsen(caution)
+		v.say("%s left out of every comparison, by %s declared before.", plural(n, "run is", "runs are"), choose(n == 1, "a rule", "rules"))
+	}
+	if n := len(result.Warnings); n > 0 && len(v.Sentences) > 0 {
+		v.worsen(caution)
+		v.say("%s with the experiment; read %s first.", plural(n, "warning comes", "warnings come"), choose(n == 1, "it", "them"))
+	}
+	v.unfinished(result)
+	return v
+}
+
+// severalRuns says whether the result is of an experiment with repetitions.
+func severalRuns(result *analysis.Result) bool { return len(result.Runs) > 1 && len(result.Cells) > 0 }
+
+// isExperiment says whether there is more to show than the runs one by one.
+func isExperiment(result *analysis.Result) bool {
+	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0
+}
+
+// mostSentences is how many comparisons are told one by one.
+const mostSentences = 4
+
+func (v *verdict) comparisons(result *analysis.Result) {
+	primary, exploratory := primaryFirst(result)
+	switch {
+	case len(primary) > mostSentences:
+		v.inGroups(primary)
+	case len(primary) > 0:
+		for _, c := range primary {
+			v.say("%s", sentence(c))
+		}
+	case len(exploratory) > 0:
+		v.explored(exploratory)
+	}
+	for _, c := range primary {
+		v.colour(c)
+	}
+}
+
+// colour makes the tone that of the worst verdict; better needs all others to be decided.
+func (v *verdict) colour(c *analysis.Comparison) {
+	switch c.Verdict {
+	case stats.Worse:
+		v.worsen(bad)
+	case stats.Better:
+		if v.Tone == neutral {
+			v.Tone = good
+		}
+	case stats.Inconclusive:
+		v.worsen(caution)
+	}
+}
+
+// primaryFirst parts the comparisons.
+func primaryFirst(result *analysis.Result) (primary, exploratory []*analysis.Comparison) {
+	for _, c := range result.Comparisons {
+		if c.Primary {
+			primary = append(primary, c)
+		} else {
+			exploratory = append(exploratory, c)
+		}
+	}
+	return primary, exploratory
+}
+
+// explored says what can be said when no measure was declared to be primary.
+func (v *verdict) explored(comparisons []*analysis.Comparison) {
+	v.say("No primary measure was declared, so nothing was tested that had been asked before. Of %s, %s.",
+		plural(len(comparisons), "exploratory comparison", "exploratory comparisons"), tallyVerdicts(comparisons))
+	for _, c := range notable(comparisons, 3) {
+		v.say("%s", sentence(c))
+	}
+}
+
+// inGroups tells of each measure of each variant over the cells and points in one sentence.
+func (v *verdict) inGroups(comparisons []*analysis.Comparison) {
+	var order []string
+	groups := map[string][]*analysis.Comparison{}
+	for _, c := range comparisons {
+		key := c.Variant + "\x00" + c.Name
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], c)
+	}
+	for _, key := range order {
+		v.say("%s", groupSentence(groups[key]))
+	}
+}
+
+func groupSentence(group []*analysis.Comparison) string {
+	if len(group) == 1 {
+		return sentence(group[0])
+	}
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for _, one := range group {
+		if one.Ratio != nil {
+			lowest, highest = min(lowest, *one.Ratio), max(highest, *one.Ratio)
+		}
+	}
+	span := ""
+	if lowest <= highest {
+		span = "; ratio " + ratio(lowest)
+		if ratio(highest) != ratio(lowest) {
+			span = fmt.Sprintf("; ratios %s … %s", ratio(lowest), ratio(highest))
+		}
+	}
+	c := group[0]
+	return fmt.Sprintf("%s, %s against %s: %s%s.", upperName(subjectWords(c.Subject)), c.Variant, c.Baseline, tallyWhere(group), span)
+}
+
+// tallyWhere reads: better in 3 of 4 (objects = 1000; …), inconclusive in 1 of 4 (objects = 8000).
+func tallyWhere(group []*analysis.Comparison) string {
+	const most = 4
+	var parts []string
+	for _, verdict := range verdictOrder {
+		var at []string
+		for _, c := range group {
+			if c.Verdict == verdict {
+				at = append(at, strings.Trim(whereWords(c.Axes, c.Point), " ()"))
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		places := fmt.Sprintf("in %d of %d", len(at), len(group))
+		if len(at) == len(group) {
+			places = choose(len(group) == 2, "in both", fmt.Sprintf("in all %d", len(group)))
+		}
+		if len(at) > most {
+			at = append(at[:most-1], "…")
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", verdict, places, strings.Join(at, "; ")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+var verdictOrder = []stats.Verdict{stats.Better, stats.Worse, stats.Equivalent, stats.Inconclusive}
+
+func tallyVerdicts(comparisons []*analysis.Comparison) string {
+	var parts []string
+	for _, verdict := range verdictOrder {
+		n := 0
+		for _, c := range comparisons {
+			if c.Verdict == verdict {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s %s", n, choose(n == 1, "is", "are"), verdict))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sentence is a comparison in words.
+func sentence(c *analysis.Comparison) string {
+	subject := upperName(subjectWords(c.Subject)) + whereWords(c.Axes, c.Point)
+	if c.Ratio == nil {
+		why := "it was not measured in both"
+		if len(c.Warnings) > 0 {
+			why = strings.TrimRight(c.Warnings[0], ".")
+		}
+		return fmt.Sprintf("%s: %s cannot be compared with %s: %s.", subject, c.Variant, c.Baseline, why)
+	}
+	evidence := evidence(c)
+	switch c.Verdict {
+	case stats.Equivalent:
+		return fmt.Sprintf("%s: %s and %s are equivalent within %s %s.", subject, c.Variant, c.Baseline, percent(c.Margin), evidence)
+	case stats.Better, stats.Worse:
+		return fmt.Sprintf("%s: %s %s %s %s: %s.", subject, c.Variant, effect(c), c.Baseline, evidence, c.Verdict)
+	}
+	return fmt.Sprintf("%s: whether %s is better or worse than %s is inconclusive %s%s.", subject, c.Variant, c.Baseline, evidence, blocksWords(c))
+}
+
+// effect is how a variant stands to the baseline: "is 1.72× as fast as".
+func effect(c *analysis.Comparison) string {
+	r := *c.Ratio
+	switch measure.Unit(c.Unit) {
+	case measure.Seconds:
+		if r < 1 && r > 0 && c.Better != measure.Higher {
+			return fmt.Sprintf("is %s× as fast as", ratio(1/r))
+		}
+		return fmt.Sprintf("takes %s× as long as", ratio(r))
+	case measure.Bytes:
+		return fmt.Sprintf("comes to %s× the bytes of", ratio(r))
+	case measure.PerSecond:
+		return fmt.Sprintf("reaches %s× the rate of", ratio(r))
+	}
+	return fmt.Sprintf("comes to %s× that of", ratio(r))
+}
+
+// evidence reads: (mean service time 12.3 ms against 21.1 ms; ratio 0.58, 95 % interval 0.55 … 0.61, 8 blocks).
+func evidence(c *analysis.Comparison) string {
+	var parts []string
+	if c.Head.Median != nil && c.Base.Median != nil {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s against %s", statisticWords(c.Subject),
+			amount(*c.Head.Median, c.Subject), amount(*c.Base.Median, c.Subject))))
+	}
+	numbers := "ratio " + ratio(*c.Ratio)
+	if c.Lo != nil && c.Hi != nil {
+		numbers += fmt.Sprintf(", 95 %% interval %s … %s", ratio(*c.Lo), ratio(*c.Hi))
+	} else {
+		numbers += ", no interval"
+	}
+	return "(" + strings.Join(append(parts, numbers+", "+sizeWords(c)), "; ") + ")"
+}
+
+func sizeWords(c *analysis.Comparison) string {
+	if c.Pairs > 0 {
+		return plural(c.Pairs, "block", "blocks")
+	}
+	return fmt.Sprintf("%d against %d runs, not paired", c.N2, c.N1)
+}
+
+func blocksWords(c *analysis.Comparison) string {
+	unit := choose(c.Pairs > 0, "blocks", "runs of each")
+	switch {
+	case c.BlocksNeeded > max(c.Pairs, min(c.N1, c.N2)):
+		return fmt.Sprintf("; about %s %s would decide", count(int64(c.BlocksNeeded)), unit)
+	case c.BlocksNeeded > 0:
+		return fmt.Sprintf("; an experiment of %s %s may decide", count(int64(c.BlocksNeeded)), unit)
+	}
+	return fmt.Sprintf("; how many %s would decide cannot be told", unit)
+}
+
+// statisticWords is what the centre of a subject is of: "p99 response time".
+func statisticWords(s analysis.Subject) string {
+	m, err := measure.Parse(s.Measure)
+	switch {
+	case err != nil || s.Name == s.Measure:
+		return ""
+	case m.Clock == "lag":
+		return m.Statistic + " lag"
+	case m.Clock != "":
+		return m.Statistic + " " + m.Clock + " time"
+	}
+	return m.Statistic
+}
+
+// subjectWords names what was measured.
+func subjectWords(s analysis.Subject) string {
+	if s.Name != "" && s.Name != s.Measure {
+		return s.Name
+	}
+	if s.Measure != "" {
+		return measureWords(s.Measure)
+	}
+	return s.PromQL
+}
+
+// upperName begins a sentence with what is a word, not with p99 or a name.
+func upperName(s string) string {
+	if first, _, _ := strings.Cut(s, " "); len(s) > 0 && strings.IndexFunc(first, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 {
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return upperFirst(s)
+}
+
+// whereWords says at which values: " (objects = 1000)".
+func whereWords(axes map[string]string, point *store.Point) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(axes)) {
+		parts = append(parts, name+" = "+axes[name])
+	}
+	if point != nil {
+		name, value, _ := strings.Cut(point.String(), "=")
+		parts = append(parts, name+" = "+value)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// cellWords names a cell: "vai (objects = 1000)".
+func cellWords(c design.Cell) string {
+	return strings.TrimSpace(strings.TrimSpace(c.Variant) + whereWords(c.Axes, nil))
+}
+
+// ratio writes a ratio with two decimals, or as many as tell it from 1.
+func ratio(r float64) string {
+	switch {
+	case math.IsNaN(r) || math.IsInf(r, 0):
+		return absent
+	case r >= 100:
+		return significant(r)
+	case r < 0.1 && r > 0:
+		return trimmed(fmt.Sprintf("%.2g", r))
+	case r != 1 && math.Abs(r-1) < 0.005:
+		return fmt.Sprintf("%.3f", r)
+	}
+	return fmt.Sprintf("%.2f", r)
+}
+
+// spread writes the half width of an interval as a share of its centre.
+func spread(s stats.Summary) string {
+	if s.Median == nil || s.Lo == nil || s.Hi == nil || *s.Median == 0 {
+		return "± ?"
+	}
+	half := max(*s.Hi-*s.Median, *s.Median-*s.Lo) / math.Abs(*s.Median)
+	return "± " + wholePercent(half)
+}
+
+// wholePercent writes a share without decimals unless it is small.
+func wholePercent(share float64) string {
+	switch {
+	case share >= 0.0995:
+		return fmt.Sprintf("%.0f %%", share*100)
+	case share > 0 && share < 0.0005:
+		return "< 0.1 %"
+	}
+	return fmt.Sprintf("%.1f %%", share*100)
+}
+
+// amount writes a value of a subject in its unit; numbers without one are
+// shortened: 638 M.
+func amount(v float64, s analysis.Subject) string {
+	if s.Unit != "" {
+		return quantity(v, s.Unit, "")
+	}
+	for _, scale := range []struct {
+		from   float64
+		suffix string
+	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e5, " k"}} {
+		if math.Abs(v) >= scale.from {
+			return significant(v/choose(scale.from == 1e5, 1e3, scale.from)) + scale.suffix
+		}
+	}
+	if v != 0 && math.Abs(v) < 1e-3 {
+		return fmt.Sprintf("%.3g", v)
+	}
+	return significant(v)
+}
+
+// centre writes a summary's median and how sure it is.
+func centre(s stats.Summary, subject analysis.Subject) string {
+	if s.Median == nil {
+		return absent
+	}
+	return amount(*s.Median, subject) + " " + spread(s)
+}
+
+// ratioCell writes a ratio with its interval: 0.58 [0.55, 0.61].
+func ratioCell(c *analysis.Comparison) string {
+	switch {
+	case c.Ratio == nil:
+		return absent
+	case c.Lo == nil || c.Hi == nil:
+		return ratio(*c.Ratio) + " [?]"
+	}
+	return fmt.Sprintf("%s [%s, %s]", ratio(*c.Ratio), ratio(*c.Lo), ratio(*c.Hi))
+}
+
+// notable are the exploratory comparisons worth a line: those that were decided,
+// the largest changes first.
+func notable(comparisons []*analysis.Comparison, most int) []*analysis.Comparison {
+	decided := slices.DeleteFunc(slices.Clone(comparisons), func(c *analysis.Comparison) bool {
+		return c.Verdict == stats.Inconclusive || c.Verdict == "" || c.Ratio == nil
+	})
+	slices.SortStableFunc(decided, func(a, b *analysis.Comparison) int {
+		return compareFloats(math.Abs(math.Log(*b.Ratio)), math.Abs(math.Log(*a.Ratio)))
+	})
+	return decided[:min(most, len(decided))]
+}
+
+func compareFloats(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// cells says what repetitions of one variant came to.
+func (v *verdict) cells(result *analysis.Result) {
+	for _, cell := range result.Cells {
+		for _, m := range cell.Measures {
+			if !m.Primary || m.Summary.Median == nil || len(v.Sentences) >= mostSentences {
+				continue
+			}
+			v.say("%s%s: %s, median of %s%s.", upperName(subjectWords(m.Subject)), strings.TrimRight(" "+cellWords(cell.Cell), " "),
+				amount(*m.Summary.Median, m.Subject), plural(m.Summary.N, "run", "runs"), intervalWords(m.Summary, m.Subject))
+		}
+	}
+	if len(v.Sentences) == 0 {
+		v.say("%s of one variant: there is nothing to compare, and no primary measure was declared.", plural(len(result.Runs), "run", "runs"))
+	}
+}
+
+func intervalWords(s stats.Summary, subject analysis.Subject) string {
+	if s.Lo == nil || s.Hi == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (95 %% interval %s … %s)", amount(*s.Lo, subject), amount(*s.Hi, subject))
+}
+
+// unfinished says how many runs did not end as planned.
+func (v *verdict) unfinished(result *analysis.Result) {
+	counts := map[analysis.Status]int{}
+	for _, run := range result.Runs {
+		counts[run.Status]++
+	}
+	for _, status := range []analysis.Status{analysis.Failed, analysis.Invalid, analysis.Incomplete} {
+		if n := counts[status]; n > 0 && len(result.Runs) > 1 {
+			v.worsen(caution)
+			v.say("%d of %d runs %s %s.", n, len(result.Runs), choose(n == 1, "is", "are"), status)
+		}
+	}
+}
+
+// loadLineSentence says which load was held, and what broke.
+func loadLineSentence(l *analysis.LoadLine, named bool) string {
+	name := "Load line"
+	if where := cellWords(l.Cell); where != "" && named {
+		name += " of " + where
+	}
+	broke := ""
+	if l.Broke != nil {
+		broke = fmt.Sprintf("%s broke %s", pointText(l.Broke), brokenWords(l))
+	}
+	switch {
+	case l.Held == nil && l.Broke == nil:
+		return name + ": it is not known: no value was tried to its end."
+	case l.Held == nil:
+		return fmt.Sprintf("%s: below %s of %s: the least value that was tried %s.", name, pointText(l.Broke), l.Parameter, strings.TrimPrefix(broke, pointText(l.Broke)+" "))
+	case l.Broke == nil:
+		return fmt.Sprintf("%s: above %s of %s: every objective held at every value that was tried.", name, pointText(l.Held), l.Parameter)
+	}
+	return fmt.Sprintf("%s (%s): %s held; %s.", name, l.Parameter, pointText(l.Held), broke)
+}
+
+// brokenWords reads: p99(gets.get.response) ≤ 100ms (it was 131 ms) after 12 s.
+func brokenWords(l *analysis.LoadLine) string {
+	words := "an objective"
+	if o := l.Objective; o != nil {
+		words = strings.TrimSpace(o.Subject() + " " + o.Text)
+		if o.Value != nil {
+			words += " (it was " + quantity(*o.Value, o.Unit, o.Text) + ")"
+		}
+	}
+	if l.At != nil {
+		words += choose(len(l.Runs) < 2, " after "+seconds(*l.At), fmt.Sprintf(", %s into run %d", seconds(*l.At), l.Run))
+	}
+	return words
+}
+
+// pointText is a point's value as it is written, with commas between thousands.
+func pointText(p *store.Point) string {
+	_, text, _ := strings.Cut(p.String(), "=")
+	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(text)
+	}
+	return grouped(text[:end]) + text[end:]
+}
+
+// growthSentence says how a measure grows.
+func growthSentence(g *analysis.Growth) string {
+	words := g.InWords
+	if words == "" {
+		words = g.Fit.Words()
+	}
+	if !strings.Contains(words, " ") {
+		words = "grows " + words
+	}
+	where := cellWords(g.Cell)
+	if where != "" {
+		where = ", " + where
+	}
+	s := fmt.Sprintf("%s%s: %s with %s", upperName(subjectWords(g.Subject)), where, words, g.Parameter)
+	for _, c := range g.FirstPast {
+		bound := strings.TrimSpace(strings.TrimLeft(c.Bound, "≤≥<>= "))
+		if c.At == nil {
+			s += fmt.Sprintf("; never past %s", bound)
+		} else {
+			s += fmt.Sprintf("; first past %s at %s", bound, brief(significant(*c.At)))
+		}
+	}
+	return s + "."
+}
+
+// firstGrowth are the growths that the first paragraph tells of.
+func firstGrowth(result *analysis.Result) []*analysis.Growth {
+	var primary []*analysis.Growth
+	for _, g := range result.Growth {
+		if g.Primary {
+			primary = append(primary, g)
+		}
+	}
+	if len(primary) == 0 {
+		primary = result.Growth
+	}
+	return primary[:min(mostSentences, len(primary))]
+}

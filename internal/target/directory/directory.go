@@ -1,0 +1,104 @@
+// Package directory is the target that is a folder on the disk under test:
+// nothing is started. What plimsoll writes there it writes into a folder of
+// its own, and removes that.
+package directory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/target"
+)
+
+// Options say which folder is under test.
+type Options struct {
+	// Spec of the target, from the scenario.
+	Spec v1alpha1.DirectoryTarget
+	// Dir is the run's working directory, in which the target is if the spec names no folder.
+	Dir string
+	// Own, if set, is told of the folder that is made and that Close removes.
+	Own func(path string) error
+}
+
+// Target is a folder of plimsoll's own on the disk under test.
+type Target struct {
+	path string // of plimsoll's own folder
+	disk Disk
+}
+
+var (
+	_ target.Target = (*Target)(nil)
+	_ target.Folder = (*Target)(nil)
+)
+
+// Open makes plimsoll's own folder. The folder of the spec is not made when it
+// is missing: a mistyped mount point would measure the wrong disk.
+func Open(ctx context.Context, o Options) (*Target, error) {
+	parent, err := filepath.Abs(cmp.Or(o.Spec.Path, o.Dir))
+	if err != nil {
+		return nil, fmt.Errorf("find the folder under test: %w", err)
+	}
+	if o.Spec.Path == "" {
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			return nil, fmt.Errorf("make the run's working directory: %w", err)
+		}
+	}
+	own, err := os.MkdirTemp(parent, "plimsoll-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder on the disk under test: %w", explain(err))
+	}
+	t := &Target{path: own}
+	if o.Own != nil {
+		if err := o.Own(own); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(own))
+		}
+	}
+	if t.disk, err = Look(ctx, own); err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	return t, nil
+}
+
+// explain adds the way out to what the file system says.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the folder must exist; is the disk mounted?", err)
+	case errors.Is(err, unix.EROFS):
+		return fmt.Errorf("%w: mount it for writing, or name another folder", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: name a folder that you may write to", err)
+	case errors.Is(err, unix.ENOSPC):
+		return fmt.Errorf("%w: make room", err)
+	}
+	return err
+}
+
+// Folder is where workloads may write.
+func (t *Target) Folder() string { return t.path }
+
+// Describe says what the disk is, as far as this machine can know.
+func (t *Target) Describe(context.Context) (target.Description, error) {
+	return target.Description{Components: []target.ComponentDescription{
+		{Name: "disk", Version: t.disk.String(), Source: "directory", Args: t.disk.Caveats()},
+	}}, nil
+}
+
+// Endpoints are none: a folder has no metrics but the host's.
+func (t *Target) Endpoints() []target.Endpoint { return nil }
+
+// Close removes plimsoll's own folder.
+func (t *Target) Close(context.Context) error {
+	if err := os.RemoveAll(t.path); err != nil {
+		return fmt.Errorf("remove plimsoll's folder on the disk under test: %w", err)
+	}
+	return nil
+}

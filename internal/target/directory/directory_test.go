@@ -1,0 +1,107 @@
+package directory
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+func TestAFolderOfPlimsollsOwnIsMadeAndRemoved(t *testing.T) {
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var owned []string
+	tg, err := Open(t.Context(), Options{
+		Spec: v1alpha1.DirectoryTarget{Path: dir}, Dir: "/nowhere",
+		Own: func(path string) error { owned = append(owned, path); return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Dir(tg.Folder()) != dir || len(owned) != 1 || owned[0] != tg.Folder() {
+		t.Errorf("the folder is %s, and owned are %v", tg.Folder(), owned)
+	}
+	if err := os.WriteFile(filepath.Join(tg.Folder(), "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := tg.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 || left[0].Name() != "kept" {
+		t.Errorf("left are %v", left)
+	}
+}
+
+func TestTheRunDirectoryIsTheDefault(t *testing.T) {
+	work := filepath.Join(t.TempDir(), "run", "work")
+	tg, err := Open(t.Context(), Options{Dir: work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tg.Close(t.Context())
+	if filepath.Dir(tg.Folder()) != work {
+		t.Errorf("the folder is %s", tg.Folder())
+	}
+}
+
+func TestAFolderThatIsMissingIsNotMade(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err := Open(t.Context(), Options{Spec: v1alpha1.DirectoryTarget{Path: missing}})
+	if err == nil || !strings.Contains(err.Error(), "is the disk mounted?") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestDescribeSaysWhatTheDiskIs(t *testing.T) {
+	tg, err := Open(t.Context(), Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tg.Close(t.Context())
+	d, err := tg.Describe(t.Context())
+	if err != nil || len(d.Components) != 1 || d.Components[0].Name != "disk" || !strings.Contains(d.Components[0].Version, "mounted ") {
+		t.Errorf("description is %+v, %v", d, err)
+	}
+}
+
+func TestMemoryIsKnownAsSuch(t *testing.T) {
+	if _, err := os.Stat("/dev/shm"); err != nil {
+		t.Skip("there is no /dev/shm")
+	}
+	d, err := Look(t.Context(), "/dev/shm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.InMemory() {
+		t.Skipf("/dev/shm is %s here", d)
+	}
+	if c := strings.Join(d.Caveats(), "\n"); !strings.Contains(c, "a sync means nothing") {
+		t.Errorf("caveats are %q", c)
+	}
+}
+
+func TestWhatASyncMeans(t *testing.T) {
+	for _, row := range []struct {
+		disk Disk
+		want string // in the caveats; empty for none at all
+	}{
+		{Disk{FileSystem: "ext4", Device: "/dev/sda1", Cache: "write back"}, ""},
+		{Disk{FileSystem: "overlay"}, "container's overlay"},
+		{Disk{FileSystem: "nfs4"}, "behind nfs4"},
+		{Disk{FileSystem: "ext4", Options: "rw;rw,nobarrier"}, "syncs do not flush"},
+		{Disk{FileSystem: "ext4", Cache: "write through"}, "no cache to flush"},
+		{Disk{FileSystem: "xfs", Guest: "a virtual machine"}, "cannot know whether its host really flushes"},
+	} {
+		got := strings.Join(row.disk.Caveats(), "\n")
+		if row.want == "" && got != "" || !strings.Contains(got, row.want) {
+			t.Errorf("of %s it is said: %q", row.disk, got)
+		}
+	}
+}

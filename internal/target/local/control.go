@@ -1,0 +1,48 @@
+package local
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/target"
+)
+
+const (
+	controlReady = 30 * time.Second
+	// Short, since nothing of theirs is kept: they give their leases back, no more.
+	controlGrace = 2 * time.Second
+)
+
+// buildControl gives a component of the control plane that is a client of the
+// API server and serves its own health and metrics, as kubeadm would configure
+// it, but on loopback. Leader election is left on, so that a lost lease shows.
+func buildControl(p plan, name string, port int, own flags, document v1alpha1.Flags) ([]component, error) {
+	kubeconfig, err := writeKubeconfig(p.keys, p.ports.apiserverURL(), target.Identity(name))
+	if err != nil {
+		return nil, err
+	}
+	fs, err := slices.Concat(flags{
+		{"kubeconfig", kubeconfig},
+		{"authentication-kubeconfig", kubeconfig},
+		{"authorization-kubeconfig", kubeconfig},
+		{"bind-address", loopbackIP},
+		{"secure-port", fmt.Sprint(port)},
+		{"tls-cert-file", p.keys.certFile(controlServer)},
+		{"tls-private-key-file", p.keys.keyFile(controlServer)},
+		{"client-ca-file", p.keys.certFile(kubernetesCA)},
+		// Else each scrape would wait for the API server to allow it, and be refused when that is overloaded.
+		{"authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics"},
+	}, own).with(document)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return []component{{
+		needs: apiserverPart, // without which they exit at once
+		name:  name, binary: p.binaries[name], flags: fs, log: filepath.Join(p.where.logs, name+".log"),
+		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient,
+		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer,
+	}}, nil
+}

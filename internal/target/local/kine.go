@@ -1,0 +1,116 @@
+package local
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+const (
+	kinePart  = "kine"
+	kineReady = 15 * time.Second // as for etcd: less than an API server waits
+	kineGrace = 2 * time.Second
+	// databaseName is the database that kine makes in a server of plimsoll's own.
+	databaseName = "kine"
+)
+
+// buildDatabase gives the server under kine, if plimsoll starts one.
+func buildDatabase(p plan) ([]component, error) {
+	if p.server.Path == "" {
+		return nil, nil
+	}
+	builder := buildMariaDB
+	if p.spec.Datastore.Kine.Backend == v1alpha1.Postgres {
+		builder = buildPostgres
+	}
+	c, err := builder(p, p.password)
+	return []component{c}, err
+}
+
+// buildKine gives kine, which serves etcd's API with the certificates of etcd.
+func buildKine(p plan) ([]component, error) {
+	spec := p.spec.Datastore.Kine
+	endpoint := kineEndpoint(p)
+	metrics := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kineMetrics))
+	fs, err := flags{
+		{"listen-address", "tcp://" + net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kine))},
+		{"server-cert-file", p.keys.certFile(etcdServer)},
+		{"server-key-file", p.keys.keyFile(etcdServer)},
+		{"trusted-ca-file", p.keys.certFile(etcdCA)},
+		{"metrics-bind-address", metrics},
+		{"datastore-max-open-connections", strconv.Itoa(kineConnections(spec))},
+	}.with(spec.Flags)
+	if err != nil {
+		return nil, fmt.Errorf("kine: %w", err)
+	}
+	c := component{
+		name: kinePart, binary: p.binaries[kinePart], flags: fs, log: filepath.Join(p.where.logs, kinePart+".log"),
+		// It serves metrics once it serves everything else.
+		ready: "https://" + metrics + "/metrics", metrics: "https://" + metrics + "/metrics", ca: etcdCA, observer: etcdClient,
+		readyTimeout: kineReady, grace: kineGrace, layer: datastoreLayer,
+		env: []string{"KINE_ENDPOINT=" + endpoint}, secret: flags{{"endpoint", withoutPassword(endpoint)}},
+	}
+	switch {
+	case p.server.Path != "":
+		c.needs = string(spec.Backend)
+	case spec.DSN == "":
+		c.data = sqliteFolder(p)
+	}
+	return []component{c}, nil
+}
+
+// kineConnections is the document's bound, or its default.
+func kineConnections(spec *v1alpha1.Kine) int {
+	switch {
+	case spec.MaxConnections != nil:
+		return *spec.MaxConnections
+	case spec.Backend == v1alpha1.SQLite:
+		return 0
+	}
+	return 100
+}
+
+func sqliteFolder(p plan) string { return filepath.Join(p.where.data, kinePart) }
+
+// schemes are kine's names for the backends.
+var schemes = map[v1alpha1.Backend]string{v1alpha1.SQLite: "sqlite", v1alpha1.Postgres: "postgres", v1alpha1.MariaDB: "mysql"}
+
+// kineEndpoint is the data source, in kine's notation.
+func kineEndpoint(p plan) string {
+	spec := p.spec.Datastore.Kine
+	scheme := schemes[spec.Backend] + "://"
+	address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.database))
+	switch {
+	case spec.DSN != "":
+		if _, rest, found := strings.Cut(spec.DSN, "://"); found {
+			return scheme + rest // such as postgresql: and mariadb:, which kine does not know
+		}
+		return scheme + spec.DSN
+	case spec.Backend == v1alpha1.Postgres:
+		return fmt.Sprintf("%s%s:%s@%s/%s?sslmode=disable", scheme, databaseUser, p.password, address, databaseName)
+	case spec.Backend == v1alpha1.MariaDB:
+		return fmt.Sprintf("%s%s:%s@tcp(%s)/%s", scheme, databaseUser, p.password, address, databaseName)
+	}
+	synchronous := "FULL"
+	if spec.Synchronous == "normal" {
+		synchronous = "NORMAL"
+	}
+	// kine's own parameters, but for the waiting for the disk.
+	return scheme + filepath.Join(sqliteFolder(p), "state.db") + "?_journal_mode=WAL&_busy_timeout=30000&_synchronous=" + synchronous +
+		"&_txlock=immediate&_stmt_cache_size=20&cache=shared"
+}
+
+// withoutPassword is a data source for the record.
+func withoutPassword(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil {
+		return u.Redacted()
+	}
+	return regexp.MustCompile(`://([^:@/]*):.*@`).ReplaceAllString(endpoint, "://$1:xxxxx@")
+}

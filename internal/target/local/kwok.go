@@ -1,0 +1,102 @@
+package local
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+)
+
+const (
+	kwokPart = "kwok"
+	kwokUser = "system:kwok"
+	// kubeletGroup is that of all kubelets: priority and fairness knows their
+	// requests by it. It has no rights by itself.
+	kubeletGroup = "system:nodes"
+	kwokReady    = 30 * time.Second
+	kwokGrace    = 2 * time.Second
+	kwokConfig   = "kwok.yaml"
+	// podRange has room for eight million pods: addresses outside of it are not used again.
+	podRange = "10.128.0.0/9"
+)
+
+// stages say what becomes of nodes and pods.
+//
+//go:embed stages.yaml
+var stages string
+
+// kwokRole has what kubelets need, for all of them. They read each other's
+// leases, since kwok knows in this way which nodes are its own.
+const kwokRole = `{
+	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "plimsoll-kwok"},
+	"rules": [
+		{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+		{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "patch", "delete"]},
+		{"apiGroups": [""], "resources": ["nodes/status", "pods/status"], "verbs": ["patch", "update"]},
+		{"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+		{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch", "create", "patch", "update"]}
+	]
+}`
+
+const kwokBinding = `{
+	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "plimsoll-kwok"},
+	"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "plimsoll-kwok"},
+	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "` + kwokUser + `"}]
+}`
+
+// buildKwok gives kwok, which stands in for the kubelets of all nodes there are.
+func buildKwok(p plan) ([]component, error) {
+	spec := p.spec.Kwok
+	if spec == nil {
+		return nil, nil
+	}
+	kubeconfig, err := writeKubeconfig(p.keys, p.ports.apiserverURL(), kwokPart)
+	if err != nil {
+		return nil, err
+	}
+	home := filepath.Join(p.where.data, kwokPart)
+	fs, err := flags{
+		{"config", filepath.Join(home, kwokConfig)},
+		{"kubeconfig", kubeconfig},
+		{"server-address", net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kwok))},
+		{"tls-cert-file", p.keys.certFile(controlServer)},
+		{"tls-private-key-file", p.keys.keyFile(controlServer)},
+		{"manage-all-nodes", "true"},
+		{"node-lease-duration-seconds", "40"}, // as kubelets, which renew them when a quarter of it is over
+		{"cidr", podRange},
+	}.with(spec.Flags)
+	if err != nil {
+		return nil, fmt.Errorf("kwok: %w", err)
+	}
+	config, err := kwokConfiguration(spec.Options)
+	if err != nil {
+		return nil, err
+	}
+	return []component{{
+		needs: accessGate,
+		name:  kwokPart, binary: p.binaries[kwokPart], flags: fs, log: filepath.Join(p.where.logs, kwokPart+".log"),
+		// Its working directory, where it looks for more configuration, must not be the user's.
+		data: home, files: map[string]string{kwokConfig: config}, env: []string{"KWOK_WORKDIR=" + home},
+		ready: loopback(p.ports.kwok) + "/healthz", metrics: loopback(p.ports.kwok) + "/metrics", ca: kubernetesCA, observer: monitorClient,
+		readyTimeout: kwokReady, grace: kwokGrace, layer: frontLayer,
+	}}, nil
+}
+
+// kwokConfiguration is the document's options, and the stages.
+func kwokConfiguration(options v1alpha1.Flags) (string, error) {
+	if options == nil {
+		options = v1alpha1.Flags{}
+	}
+	text, err := json.Marshal(map[string]any{ // which is YAML too
+		"apiVersion": "config.kwok.x-k8s.io/v1alpha1", "kind": "KwokConfiguration", "options": options,
+	})
+	if err != nil {
+		return "", fmt.Errorf("kwok: options: %w", err)
+	}
+	return string(text) + "\n---\n" + stages, nil
+}

@@ -1,0 +1,14 @@
+package local
+
+const (
+	schedulerPart = "kube-scheduler"
+	schedulerUser = "system:kube-scheduler" // whom RBAC, and priority and fairness, know by this name
+)
+
+// buildScheduler gives the scheduler.
+func buildScheduler(p plan) ([]component, error) {
+	if p.spec.KubeScheduler == nil {
+		return nil, nil
+	}
+	return buildControl(p, schedulerPart, p.ports.scheduler, nil, p.spec.KubeScheduler.Flags)
+}

@@ -1,0 +1,46 @@
+package httpconn
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"plimsoll.dev/plimsoll/internal/workload"
+)
+
+// Client sends the requests of one logical user.
+type Client struct {
+	Connection *Connection
+	Timeout    time.Duration
+}
+
+// Do sends one request and hands an answer's body, if it is a good one, to read.
+func (c *Client) Do(ctx context.Context, r Request, read func(io.Reader) (int64, error)) workload.Result {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	return c.Ask(ctx, r, read)
+}
+
+// Ask does the same without a time limit of its own.
+func (c *Client) Ask(ctx context.Context, r Request, read func(io.Reader) (int64, error)) workload.Result {
+	response, err := c.Connection.Exchange(ctx, r)
+	if err != nil {
+		return Failure(err)
+	}
+	defer response.Body.Close()
+	var result workload.Result
+	if response.StatusCode >= 300 {
+		result, _ = refusal(response)
+	} else {
+		n, err := read(response.Body)
+		if err != nil {
+			result = Failure(err)
+		}
+		result.Bytes = n
+	}
+	result.Bytes += r.Length
+	return result
+}
+
+// Discard reads a body to its end and counts it.
+func Discard(body io.Reader) (int64, error) { return io.Copy(io.Discard, body) }

@@ -1,0 +1,345 @@
+// Package httpconn is how workloads speak HTTP: over exactly as many
+// connections as were asked for, without a client-side limit or a hidden retry,
+// and with a reason for whatever goes wrong.
+package httpconn
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// handshakes is how many connections are opened at once.
+	handshakes = 8
+	// dialTimeout bounds the opening of one connection, and its first request.
+	dialTimeout = 10 * time.Second
+)
+
+// HTTP1 is HTTP/1.1, in which a connection carries one request at a time; any
+// other version is HTTP/2 where the server speaks it.
+const HTTP1 = "1.1"
+
+// Server is what connections lead to, and as whom.
+type Server struct {
+	// URL with the scheme, the host and perhaps a path that begins those of all requests.
+	URL *url.URL
+	// TLS is the trust and the certificates of the client.
+	TLS *tls.Config
+	// Sign adds credentials to requests, and nothing else; nil for none.
+	Sign func(http.RoundTripper) (http.RoundTripper, error)
+}
+
+// ServerOf gives the server that a configuration of client-go leads to.
+func ServerOf(config *rest.Config) (Server, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return Server{}, fmt.Errorf("read client certificates: %w", err)
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return Server{}, fmt.Errorf("read server address: %w", err)
+	}
+	return Server{base, tlsConfig, func(line http.RoundTripper) (http.RoundTripper, error) {
+		signed, err := rest.HTTPWrappersForConfig(config, line)
+		if err != nil {
+			return nil, fmt.Errorf("read credentials: %w", err)
+		}
+		return signed, nil
+	}}, nil
+}
+
+// Connect opens n connections over a version of HTTP, and proves each with a
+// request for the path, so that no measured operation pays for a handshake.
+func Connect(ctx context.Context, version string, server Server, proof string, n int) (Connections, error) {
+	opened, err := newConnections(server, version, n)
+	if err != nil {
+		return nil, err
+	}
+	proofs, ctx := errgroup.WithContext(ctx)
+	proofs.SetLimit(handshakes)
+	for _, c := range opened {
+		proofs.Go(func() error { return c.prove(ctx, proof) })
+	}
+	if err := proofs.Wait(); err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return opened, nil
+}
+
+// Connections are shared by the clients of a phase in turn.
+type Connections []*Connection
+
+// newConnections gives connections that open with their first request.
+func newConnections(server Server, version string, n int) (Connections, error) {
+	transport := &http.Transport{
+		DialContext:       dialBuffered,
+		TLSClientConfig:   server.TLS,
+		ForceAttemptHTTP2: true,
+		HTTP2:             &http.HTTP2Config{MaxReadFrameSize: 1 << 20},
+		// Compression is asked for by nobody: it would measure gzip.
+		DisableCompression: true,
+	}
+	if version == HTTP1 {
+		transport.ForceAttemptHTTP2 = false
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetHTTP1(true)
+	}
+	all := make(Connections, n)
+	for i := range all {
+		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL)}
+		if version == HTTP1 {
+			all[i].line.turn = make(chan struct{}, 1)
+		}
+		all[i].signed = all[i].line
+		if server.Sign == nil {
+			continue
+		}
+		var err error
+		if all[i].signed, err = server.Sign(all[i].line); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// readAhead is how much is read from a connection at once, if it is there.
+const readAhead = 64 << 10
+
+// dialBuffered opens a TCP connection that reads ahead. crypto/tls reads each
+// record of at most 16 KiB in two system calls or more, which were a fifth of
+// the CPU that a walk over a list costs.
+func dialBuffered(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &bufferedConn{conn, bufio.NewReaderSize(conn, readAhead)}, nil
+}
+
+type bufferedConn struct {
+	net.Conn
+	ahead *bufio.Reader
+}
+
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.ahead.Read(p) }
+
+// Close closes all of them.
+func (all Connections) Close() error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.line.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Connection is the way to a server, over one line, as one identity. It is safe for concurrent use.
+type Connection struct {
+	base   url.URL
+	line   *line
+	signed http.RoundTripper // the line, with credentials
+}
+
+// prove performs one cheap request, for what every user may read.
+func (c *Connection) prove(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	response, err := c.Send(ctx, http.MethodGet, path, nil, 0)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", path, response.Status)
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+// jsonType is the media type of most bodies.
+const jsonType = "application/json"
+
+const userAgent = "plimsoll"
+
+// Request is what is sent to a server.
+type Request struct {
+	Method, Path        string // the path may carry a query
+	Accept, ContentType string // media types; empty for JSON
+	Body                io.Reader
+	Length              int64
+}
+
+// Send sends one request with JSON both ways.
+func (c *Connection) Send(ctx context.Context, method, path string, body io.Reader, length int64) (*http.Response, error) {
+	return c.Exchange(ctx, Request{Method: method, Path: path, Body: body, Length: length})
+}
+
+// Exchange sends one request, once, and follows no redirect.
+func (c *Connection) Exchange(ctx context.Context, r Request) (*http.Response, error) {
+	address := c.base
+	var path string
+	path, address.RawQuery, _ = strings.Cut(r.Path, "?")
+	address.Path = strings.TrimSuffix(c.base.Path, "/") + path
+	request := &http.Request{
+		Method: r.Method, URL: &address, Host: address.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {userAgent}},
+		ContentLength: r.Length,
+	}
+	if r.Body != nil {
+		request.Header.Set("Content-Type", cmp.Or(r.ContentType, jsonType))
+		request.Body = io.NopCloser(r.Body)
+	}
+	return c.signed.RoundTrip(request.WithContext(ctx))
+}
+
+// line is one TCP connection, of HTTP/2 where the server speaks it. It stands
+// in for the connection pool of net/http, which would open a second connection
+// when several requests find the first one lost, and which quietly sends again
+// what the server refused by GOAWAY or REFUSED_STREAM, or what a GET lost with
+// its connection. Here such a request fails, and is counted; and requests
+// beyond the server's stream limit wait for their turn.
+//
+// A lost line is laid anew by the next request, which pays for the handshake,
+// as a user's would.
+type line struct {
+	dial    func(context.Context) (*http.ClientConn, error)
+	dialing chan struct{} // holds a token while somebody dials
+	turn    chan struct{} // of HTTP/1.1: holds a token while a request is under way
+	current atomic.Pointer[http.ClientConn]
+}
+
+func newLine(transport *http.Transport, base *url.URL) *line {
+	address := base.Host
+	if base.Port() == "" {
+		address = net.JoinHostPort(base.Hostname(), map[string]string{"http": "80", "https": "443"}[base.Scheme])
+	}
+	return &line{
+		dialing: make(chan struct{}, 1),
+		dial: func(ctx context.Context) (*http.ClientConn, error) {
+			return transport.NewClientConn(ctx, base.Scheme, address)
+		},
+	}
+}
+
+// RoundTrip sends the request over the line, in its turn. The turns of HTTP/1.1
+// are ours, since those of net/http fail with the connection: one request that
+// is cut short would take along all that wait behind it.
+func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
+	if l.turn == nil {
+		return l.roundTrip(request)
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	}
+	response, err := l.roundTrip(request)
+	if err != nil {
+		l.hangUp()
+		<-l.turn
+		return nil, err
+	}
+	response.Body = &turn{ReadCloser: response.Body, line: l}
+	return response, nil
+}
+
+// turn is the body of an answer on a line of HTTP/1.1, which is free once it is closed.
+type turn struct {
+	io.ReadCloser
+	line          *line
+	whole, closed bool
+}
+
+func (t *turn) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.whole = t.whole || err == io.EOF
+	return n, err
+}
+
+// Close passes the line on. If the body was not read to its end, the line is
+// lost with it.
+func (t *turn) Close() error {
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	err := t.ReadCloser.Close()
+	if !t.whole {
+		t.line.hangUp()
+	}
+	<-t.line.turn
+	return err
+}
+
+// hangUp closes a connection that carries nothing else; the next request dials.
+func (l *line) hangUp() {
+	if conn := l.current.Load(); conn != nil {
+		_ = conn.Close()
+	}
+}
+
+func (l *line) roundTrip(request *http.Request) (*http.Response, error) {
+	conn := l.current.Load()
+	if conn == nil || conn.Err() != nil {
+		var err error
+		if conn, err = l.replace(request.Context(), conn); err != nil {
+			return nil, err
+		}
+	}
+	response, err := conn.RoundTrip(request)
+	if err == nil || !neverSent(err) {
+		return response, err
+	}
+	if conn, err = l.replace(request.Context(), conn); err != nil {
+		return nil, err
+	}
+	return conn.RoundTrip(request)
+}
+
+// replace dials in place of a lost connection, unless another request has done so.
+func (l *line) replace(ctx context.Context, lost *http.ClientConn) (*http.ClientConn, error) {
+	select {
+	case l.dialing <- struct{}{}:
+		defer func() { <-l.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if conn := l.current.Load(); conn != lost {
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.current.Store(conn)
+	return conn, nil
+}
+
+// neverSent says whether the connection took no request any more, because of a
+// GOAWAY that came before, when net/http still counts it as open. Not a byte
+// has left, so to send on another connection is no retry. net/http does not
+// export the error.
+func neverSent(err error) bool { return strings.Contains(err.Error(), "client conn not usable") }
+
+func (l *line) close() error {
+	if conn := l.current.Load(); conn != nil {
+		return conn.Close()
+	}
+	return nil
+}
