@@ -15,7 +15,7 @@ type Steve struct {
 
 // SteveWorkload is one kind of operation on the API of Steve; exactly one.
 type SteveWorkload struct {
-	// Lists a whole collection; each page and each whole walk is an operation.
+	// Lists a whole collection; each page and each whole walk is an operation, and so is the time until a page begins (first-byte).
 	List *SteveList `json:"list,omitempty"`
 	// Reads single objects by their ids, chosen at random.
 	Get *KubeSelection `json:"get,omitempty"`
@@ -99,7 +99,7 @@ func (w *SteveWorkload) Operations() (whole, parts []string) {
 	case w.Watch != nil:
 		return []string{"watch"}, []string{"start", "event"}
 	}
-	return []string{"walk"}, []string{"page"}
+	return []string{"walk"}, []string{"page", "first-byte"}
 }
 
 // InWords says what the workload does.

@@ -352,7 +352,7 @@ type KubeWorkload struct {
 	Patch *KubePatch `json:"patch,omitempty"`
 	// Deletes objects that a fill made, each once; ends when none is left.
 	Delete *KubeSelection `json:"delete,omitempty"`
-	// Lists a whole collection, page by page; each page and each whole walk is an operation.
+	// Lists a whole collection, page by page; each page and each whole walk is an operation, and so is the time until a page begins (first-byte).
 	List *KubeList `json:"list,omitempty"`
 	// Watches a collection: the time to the first event, and for each event the delay since its write was answered.
 	Watch *KubeWatch `json:"watch,omitempty"`

@@ -361,7 +361,7 @@ func (k *KubeWorkload) Operations() (whole, parts []string) {
 	case k.Delete != nil:
 		return []string{"delete"}, nil
 	case k.List != nil:
-		return []string{"walk"}, []string{"page"}
+		return []string{"walk"}, []string{"page", "first-byte"}
 	case k.Watch != nil:
 		return []string{"watch"}, []string{"first-event", "event"}
 	case k.Churn != nil:

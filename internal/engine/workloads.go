@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -10,6 +11,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/workload/disk"
 	"plimsoll.dev/plimsoll/internal/workload/etcd"
 	"plimsoll.dev/plimsoll/internal/workload/kube"
+	"plimsoll.dev/plimsoll/internal/workload/steve"
 )
 
 // workload gives what the phase does; its kind decides what it needs of the target.
@@ -21,6 +23,8 @@ func (r *run) workload(spec v1.Phase) (workload.Workload, error) {
 		return r.diskWorkload(spec), nil
 	case spec.Etcd != nil:
 		return r.etcdWorkload(spec)
+	case spec.Steve != nil:
+		return r.steveWorkload(spec)
 	}
 	return nil, fmt.Errorf("phase %s has a workload of a kind that this plimsoll cannot drive", spec.Name)
 }
@@ -53,5 +57,16 @@ func (r *run) etcdWorkload(spec v1.Phase) (workload.Workload, error) {
 		Datastore: datastore, Phase: string(spec.Name), RunID: r.id, Shared: shared, Kine: local != nil && local.Datastore.Kine != nil,
 		Connections: spec.Connections, Timeout: time.Duration(spec.Timeout), Operation: *spec.Etcd,
 		Seed: r.planned.Seed, Writes: &r.etcdWrites,
+	}), nil
+}
+
+func (r *run) steveWorkload(spec v1.Phase) (workload.Workload, error) {
+	served, ok := r.target.(target.Steve)
+	if !ok {
+		return nil, fmt.Errorf("the target has no Steve, which phase %s needs", spec.Name)
+	}
+	return steve.New(steve.Options{
+		Steve: served, Phase: string(spec.Name), RunID: r.id, Seed: r.planned.Seed, Connections: spec.Connections, HTTP: spec.HTTP,
+		Timeout: time.Duration(spec.Timeout), Operation: *spec.Steve, Filled: maps.Clone(r.filled), Writes: &r.writes,
 	}), nil
 }

@@ -64,7 +64,7 @@ func (s *scraper) fetch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Accept", "text/plain;version=0.0.4")
+	request.Header.Set("Accept", "text/plain;version=0.0.4,*/*;q=0.1") // kwok knows no type of its own, and would answer 406
 	// Compressing would cost the component more than loopback gains.
 	request.Header.Set("Accept-Encoding", "identity")
 	response, err := s.endpoint.Client.Do(request)

@@ -64,6 +64,9 @@ type right struct{ resource, body string }
 func (t *Target) rights() []right {
 	const roles, bindings = "clusterroles", "clusterrolebindings"
 	all := []right{{roles, loadRole}}
+	if t.spec.KubeControllerManager != nil {
+		all = append(all, right{bindings, controllerManagerBinding})
+	}
 	if t.spec.Kwok != nil {
 		all = append(all, right{roles, kwokRole}, right{bindings, kwokBinding})
 	}

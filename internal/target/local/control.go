@@ -14,6 +14,8 @@ const (
 	controlReady = 30 * time.Second
 	// Short, since nothing of theirs is kept: they give their leases back, no more.
 	controlGrace = 2 * time.Second
+	// Some 400 KB, at 10 to 15 ms of the component's CPU.
+	controlScrape = 2 * time.Second
 )
 
 // buildControl gives a component of the control plane that is a client of the
@@ -42,7 +44,7 @@ func buildControl(p plan, name string, port int, own flags, document v1alpha1.Fl
 	return []component{{
 		needs: apiserverPart, // without which they exit at once
 		name:  name, binary: p.binaries[name], flags: fs, log: filepath.Join(p.where.logs, name+".log"),
-		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient,
+		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient, scrapeInterval: controlScrape,
 		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer,
 	}}, nil
 }

@@ -28,7 +28,7 @@ import (
 
 // These tests boot the real parts; the first run builds them.
 
-func options(t *testing.T, spec v1alpha1.LocalTarget) Options {
+func options(t testing.TB, spec v1alpha1.LocalTarget) Options {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("boots real parts")
@@ -42,7 +42,7 @@ func options(t *testing.T, spec v1alpha1.LocalTarget) Options {
 	return Options{Spec: spec, Dir: filepath.Join(dir, "work"), LogDir: filepath.Join(dir, "logs"), Binaries: finder}
 }
 
-func boot(t *testing.T, o Options) *Target {
+func boot(t testing.TB, o Options) *Target {
 	t.Helper()
 	for _, part := range Parts(o.Spec) { // outside of the time
 		if _, err := o.Binaries.Find(t.Context(), part); err != nil {
@@ -60,7 +60,7 @@ func boot(t *testing.T, o Options) *Target {
 }
 
 // call makes a request as the identity and decodes its answer.
-func call(t *testing.T, config *rest.Config, method, path string, body any) (int, map[string]any) {
+func call(t testing.TB, config *rest.Config, method, path string, body any) (int, map[string]any) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -88,7 +88,7 @@ func call(t *testing.T, config *rest.Config, method, path string, body any) (int
 	return response.StatusCode, answer
 }
 
-func configOf(t *testing.T, tg *Target, id target.Identity) *rest.Config {
+func configOf(t testing.TB, tg *Target, id target.Identity) *rest.Config {
 	t.Helper()
 	config, err := tg.RESTConfig(id)
 	if err != nil {
@@ -327,6 +327,10 @@ func TestWrongFlag(t *testing.T) {
 			[]string{"kube-apiserver (process", "unknown flag: --nonsense", "kube-apiserver.log"}},
 		{"value of the API server", v1alpha1.LocalTarget{KubeAPIServer: v1alpha1.KubeAPIServer{Flags: v1alpha1.Flags{"max-requests-inflight": "many"}}},
 			[]string{"max-requests-inflight", "many"}},
+		{"of the controller manager", v1alpha1.LocalTarget{KubeControllerManager: &v1alpha1.KubeControllerManager{Flags: v1alpha1.Flags{"nonsense": "1"}}},
+			[]string{"kube-controller-manager (process", "unknown flag: --nonsense", "kube-controller-manager.log"}},
+		{"of kwok", v1alpha1.LocalTarget{Kwok: &v1alpha1.Kwok{Flags: v1alpha1.Flags{"nonsense": "1"}}},
+			[]string{"kwok (process", "unknown flag: --nonsense", "kwok.log"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := options(t, row.spec)

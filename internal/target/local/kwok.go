@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -87,11 +88,20 @@ func buildKwok(p plan) ([]component, error) {
 	}}, nil
 }
 
-// kwokConfiguration is the document's options, and the stages.
-func kwokConfiguration(options v1alpha1.Flags) (string, error) {
-	if options == nil {
-		options = v1alpha1.Flags{}
+// kwokOptions are kwok's own defaults, which it only has when it has no
+// configuration. An option of 0 is none: without workers it exits.
+func kwokOptions() v1alpha1.Flags {
+	return v1alpha1.Flags{
+		"podPlayStageParallelism": 4, "nodePlayStageParallelism": 4, "nodeLeaseParallelism": 4, "podsOnNodeSyncParallelism": 1,
+		"enablePodsOnNodeSyncListPager": true, "enablePodsOnNodeSyncStreamWatch": false, "enableDebuggingHandlers": true,
 	}
+}
+
+// kwokConfiguration is the document's options over those, and the stages.
+func kwokConfiguration(document v1alpha1.Flags) (string, error) {
+	options := kwokOptions()
+	maps.Copy(options, document)
+	maps.DeleteFunc(options, func(_ string, value any) bool { return value == nil })
 	text, err := json.Marshal(map[string]any{ // which is YAML too
 		"apiVersion": "config.kwok.x-k8s.io/v1alpha1", "kind": "KwokConfiguration", "options": options,
 	})

@@ -42,7 +42,7 @@ func (t *Target) makeNodes(ctx context.Context) error {
 	for i := range nodeCount(t.spec.Kwok) {
 		group.Go(func() error {
 			name := fmt.Sprintf("node-%d", i)
-			if err := post(ctx, admin, url, nodeObject(name, i, t.spec.Kwok.PodsPerNode)); err != nil {
+			if err := post(ctx, admin, url, nodeObject(name, i, t.spec.Kwok)); err != nil {
 				return err
 			}
 			return patch(ctx, admin, url+"/"+name, `{"spec":{"taints":null}}`)
@@ -55,17 +55,25 @@ func (t *Target) makeNodes(ctx context.Context) error {
 }
 
 // nodeObject is a node as its kubelet would register it.
-func nodeObject(name string, i, pods int) string {
+//
+// It has the labels and the annotation that controllers would else give it, with
+// their 20 requests per second: that would disturb the first minute of a run.
+func nodeObject(name string, i int, spec *v1alpha1.Kwok) string {
 	now := time.Now().UTC().Format(time.RFC3339)
 	condition := func(kind, status, reason string) map[string]string {
 		return map[string]string{"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
 	}
-	resources := map[string]string{"cpu": "32", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": fmt.Sprint(max(pods, 1))}
+	resources := map[string]string{"cpu": "32", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": fmt.Sprint(max(spec.PodsPerNode, 1))}
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Node",
-		"metadata": map[string]any{"name": name, "labels": map[string]string{
-			"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "type": "kwok",
-		}},
+		"metadata": map[string]any{
+			"name": name,
+			"labels": map[string]string{
+				"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+				"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64", "type": "kwok",
+			},
+			"annotations": map[string]string{"node.alpha.kubernetes.io/ttl": nodeTTL(nodeCount(spec))},
+		},
 		"status": map[string]any{
 			"capacity": resources, "allocatable": resources,
 			"addresses": []map[string]string{{"type": "InternalIP", "address": nodeIP(i)}, {"type": "Hostname", "address": name}},
@@ -85,6 +93,17 @@ func nodeObject(name string, i, pods int) string {
 		panic(err) // texts only
 	}
 	return string(text)
+}
+
+// nodeTTL is how many seconds kubelets may keep what they have read, by the
+// number of nodes, as the controller for that has it.
+func nodeTTL(nodes int) string {
+	for _, step := range []struct{ nodes, seconds int }{{100, 0}, {500, 15}, {1000, 30}, {2000, 60}} {
+		if nodes <= step.nodes {
+			return fmt.Sprint(step.seconds)
+		}
+	}
+	return "300"
 }
 
 // nodeIP is an address in 10.64.0.0/11, beside those of services and pods.

@@ -12,6 +12,8 @@ import (
 type Client struct {
 	Connection *Connection
 	Timeout    time.Duration
+	// FirstByte is how long the last request waited for its answer to begin.
+	FirstByte time.Duration
 }
 
 // Do sends one request and hands an answer's body, if it is a good one, to read.
@@ -23,14 +25,16 @@ func (c *Client) Do(ctx context.Context, r Request, read func(io.Reader) (int64,
 
 // Ask does the same without a time limit of its own.
 func (c *Client) Ask(ctx context.Context, r Request, read func(io.Reader) (int64, error)) workload.Result {
+	started := time.Now()
 	response, err := c.Connection.Exchange(ctx, r)
+	c.FirstByte = time.Since(started)
 	if err != nil {
 		return Failure(err)
 	}
 	defer response.Body.Close()
 	var result workload.Result
 	if response.StatusCode >= 300 {
-		result, _ = refusal(response)
+		result = Refusal(response)
 	} else {
 		n, err := read(response.Body)
 		if err != nil {

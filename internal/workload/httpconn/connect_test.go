@@ -22,7 +22,7 @@ import (
 
 // get sends one request and gives what it came to.
 func get(ctx context.Context, c *Connection) workload.Result {
-	client := Client{c, requestTimeout}
+	client := Client{Connection: c, Timeout: requestTimeout}
 	return client.Do(ctx, Request{Method: http.MethodGet, Path: "/api/v1/configmaps"}, Discard)
 }
 
@@ -291,7 +291,7 @@ func TestHTTP1CarriesOneRequestAtATime(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 10 {
 		group.Go(func() {
-			c := Client{opened[i%2], requestTimeout}
+			c := Client{Connection: opened[i%2], Timeout: requestTimeout}
 			for range 10 {
 				if result := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/api"}, Discard); result.Outcome != record.OK {
 					t.Errorf("came to %+v", result)
@@ -300,7 +300,7 @@ func TestHTTP1CarriesOneRequestAtATime(t *testing.T) {
 		})
 	}
 	group.Go(func() {
-		c := Client{opened[0], 50 * time.Millisecond}
+		c := Client{Connection: opened[0], Timeout: 50 * time.Millisecond}
 		if result := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/slow"}, Discard); result.Outcome != record.TimedOut {
 			t.Errorf("a request without answer came to %+v", result)
 		}

@@ -63,6 +63,12 @@ func http2Reason(err error) string {
 // maxRefusal bounds what is read of an answer that is not a success.
 const maxRefusal = 16 << 10
 
+// Refusal classifies an answer that is not a success.
+func Refusal(response *http.Response) workload.Result {
+	result, _ := refusal(response)
+	return result
+}
+
 // refusal classifies an answer that is not a success, and gives what the
 // server said, for people.
 func refusal(response *http.Response) (workload.Result, string) {
@@ -75,8 +81,11 @@ func refusal(response *http.Response) (workload.Result, string) {
 	case response.StatusCode == http.StatusGatewayTimeout:
 		result.Outcome = record.TimedOut
 	}
-	// A Kubernetes Status tells more; its reasons are a closed set.
-	var status struct{ Reason, Message string }
+	// A Kubernetes Status tells more, and so does an error of Steve; their reasons are closed sets.
+	var status struct {
+		Reason, Message string
+		Code            any // of Steve a text
+	}
 	if json.Unmarshal(body, &status) != nil {
 		return result, strings.TrimSpace(string(body))
 	}
@@ -84,6 +93,8 @@ func refusal(response *http.Response) (workload.Result, string) {
 		result.Reason = reason
 	} else if status.Reason != "" {
 		result.Reason += "-" + status.Reason
+	} else if code, ok := status.Code.(string); ok && code != "" {
+		result.Reason += "-" + strings.ReplaceAll(code, " ", "-")
 	}
 	return result, status.Message
 }

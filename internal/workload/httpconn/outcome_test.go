@@ -152,7 +152,7 @@ func TestFailuresOnTheWire(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, api := serveRaw(t, func(c *rawConn, stream uint32, _ int) { row.misbehave(c, stream) })
-			client := Client{api.open(t, 1)[0], 200 * time.Millisecond}
+			client := Client{Connection: api.open(t, 1)[0], Timeout: 200 * time.Millisecond}
 			result := client.Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}, func(body io.Reader) (int64, error) {
 				return (&jsonscan.ListScanner{Shape: jsonscan.Kubernetes}).Read(body, make([]byte, 100))
 			})

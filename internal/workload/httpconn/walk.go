@@ -28,8 +28,8 @@ const MaxRestarts = 3
 // as a failed page, and the walk begins anew: if it then succeeds, its reason
 // says that it was restarted, its bytes are all that it moved, and its items are
 // those of the list that it ended with. Any other failure of a page ends the
-// walk and is the walk's own.
-func Walk(ctx context.Context, parts workload.Timer, page func(ctx context.Context, token string) (workload.Result, string)) workload.Result {
+// walk and is the walk's own. How long a good page took to begin is a part too.
+func (c *Client) Walk(ctx context.Context, parts workload.Timer, page func(ctx context.Context, token string) (workload.Result, string)) workload.Result {
 	var whole workload.Result
 	token, restarts := "", 0
 	for {
@@ -38,6 +38,9 @@ func Walk(ctx context.Context, parts workload.Timer, page func(ctx context.Conte
 			r, next = page(ctx, token)
 			return r
 		})
+		if result.Outcome == record.OK {
+			parts.Took("first-byte", c.FirstByte, workload.Result{})
+		}
 		whole.Bytes += result.Bytes
 		whole.Items += result.Items
 		switch {

@@ -65,7 +65,7 @@ type part struct {
 	workload.Result
 }
 
-// parts is a timer that takes notes instead of the time.
+// parts is a timer that takes notes instead of the time, but for first bytes, which all walks have.
 type parts []part
 
 func (p *parts) Part(ctx context.Context, kind string, do func(context.Context) workload.Result) workload.Result {
@@ -75,6 +75,9 @@ func (p *parts) Part(ctx context.Context, kind string, do func(context.Context) 
 }
 
 func (p *parts) Took(kind string, _ time.Duration, result workload.Result) {
+	if kind == "first-byte" {
+		return
+	}
 	*p = append(*p, part{kind, result})
 }
 

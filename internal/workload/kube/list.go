@@ -80,7 +80,7 @@ func (c *lister) Next() (workload.Op, bool) {
 }
 
 func (c *lister) walk(ctx context.Context, parts workload.Timer) workload.Result {
-	return httpconn.Walk(ctx, parts, func(ctx context.Context, token string) (workload.Result, string) {
+	return c.Walk(ctx, parts, func(ctx context.Context, token string) (workload.Result, string) {
 		if c.streamed {
 			return c.stream(ctx), ""
 		}
