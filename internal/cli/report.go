@@ -23,8 +23,8 @@ func newReport(env Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Rebuild the reports of a results directory",
-		Long: `Reads what a run wrote down and makes result.json, summary.csv, comparison.csv, bench.txt,
-junit.xml and report.html anew. It needs nothing but the directory, also when the run was cut short.
+		Long: `Reads what a run wrote down and makes result.json, summary.csv, comparison.csv, sweep.csv,
+bench.txt, junit.xml and report.html anew. It needs nothing but the directory, also when the run was cut short.
 
 With --prometheus, objectives in PromQL are first evaluated anew by that
 Prometheus, over the measured steps of each run, and its answers are kept in the
@@ -62,7 +62,7 @@ directory: later reports go by them.`,
 // formats are the ways to write a result, but for the terminal's.
 func formats() map[string]func(io.Writer, *analysis.Result) error {
 	return map[string]func(io.Writer, *analysis.Result) error{
-		"csv": report.Summary, "comparison": report.Comparison, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML,
+		"csv": report.Summary, "comparison": report.Comparison, "sweep": report.Sweep, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML,
 		"json": func(w io.Writer, result *analysis.Result) error {
 			encoder := json.NewEncoder(w)
 			encoder.SetIndent("", "  ")
@@ -114,6 +114,9 @@ func writeReports(ctx context.Context, env Environment, results *store.Results) 
 	}
 	if len(result.Comparisons) > 0 {
 		written[store.ComparisonFile] = report.Comparison
+	}
+	if report.Swept(result) {
+		written[store.SweepFile] = report.Sweep
 	}
 	for name, write := range written {
 		if err := writeFile(results.Path(name), func(w io.Writer) error { return write(w, result) }); err != nil {

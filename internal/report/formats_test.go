@@ -16,6 +16,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/stats"
+	"plimsoll.dev/plimsoll/internal/store"
 )
 
 func TestFormatsOfComparisons(t *testing.T) {
@@ -173,5 +174,34 @@ func TestNothingPanics(t *testing.T) {
 		if strings.Contains(withoutAssets(out.String()), "NaN") {
 			t.Errorf("%s has a NaN in it", name)
 		}
+	}
+}
+
+func TestSweepHasThePublishedColumns(t *testing.T) {
+	half := 0.5
+	at := func(n float64, walk *analysis.Operation) *analysis.Step {
+		return &analysis.Step{Name: "list", Measured: true, Point: &store.Point{Parameter: "objects", Value: n}, Phases: []*analysis.Phase{{
+			Name: "walks", Operations: []*analysis.Operation{walk, {
+				Name: "first-byte", Part: true, Count: 5, Service: &analysis.Distribution{Count: 5, Mean: 0.02},
+			}},
+		}}}
+	}
+	result := &analysis.Result{Scenario: "list", Runs: []*analysis.Run{{Index: 1, Cell: design.Cell{Variant: "etcd"}, Block: 1, Steps: []*analysis.Step{
+		at(1000, &analysis.Operation{
+			Name: "walk", Count: 5, Bytes: 5000, Items: 5000, Outcomes: map[string]int64{"ok": 5},
+			Service: &analysis.Distribution{Count: 5, Mean: 0.5, Stddev: 0.05, P50: &half, Max: 0.6},
+		}),
+		at(2000, &analysis.Operation{Name: "walk", Count: 2, Outcomes: map[string]int64{"failed": 2}}),
+	}}}}
+	var got bytes.Buffer
+	if err := Sweep(&got, result); err != nil {
+		t.Fatal(err)
+	}
+	want := `scenario,run,variant,block,phase,operation,parameter,resources,mean runtime (s),stdev (s),stdev (%),bytes,errors,repetitions,p50 (s),p95 (s),max (s),mean first byte (s),items
+list,1,etcd,1,walks,walk,objects,1000,0.5,0.05,10,1000,0,5,0.5,,0.6,0.02,1000
+list,1,etcd,1,walks,walk,objects,2000,,,,,2,0,,,,0.02,
+`
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
 	}
 }

@@ -4,7 +4,7 @@
 //
 //	DIR/
 //	  scenario.yaml plan.json          what was asked for
-//	  result.json summary.csv comparison.csv bench.txt junit.xml report.html   rebuildable from the rest
+//	  result.json summary.csv comparison.csv sweep.csv bench.txt junit.xml report.html   rebuildable from the rest
 //	  runs/0001-NAME/
 //	    run.json          what the run was to do
 //	    environment.json  what it ran on
@@ -47,6 +47,7 @@ const (
 	ReportFile   = "report.html"
 
 	ComparisonFile = "comparison.csv"
+	SweepFile      = "sweep.csv"
 	BenchFile      = "bench.txt"
 	JUnitFile      = "junit.xml"
 )
