@@ -83,6 +83,11 @@ func (r *Run) addUsage(ctx context.Context, reader *metrics.Reader) {
 			r.idle = &s.mean
 		}
 	}
+	for _, pausing := range r.componentLines(ctx, reader, `sum(irate(go_gc_pauses_seconds_total{component="plimsoll"}[5s]))`) {
+		if s, known := over(pausing.Values, measured); known {
+			r.pausing = s.mean
+		}
+	}
 	for _, cpu := range r.Figures.CPU {
 		rss := slices.IndexFunc(r.Figures.RSS, func(l Line) bool { return l.Component == cpu.Component })
 		if rss < 0 {

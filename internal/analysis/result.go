@@ -70,6 +70,8 @@ type Run struct {
 	expressions map[string]answer
 	// idle is how many CPUs of the machine had nothing to do in the measured steps; nil is not known.
 	idle *float64
+	// pausing is the share of the measured time for which the garbage collector stopped plimsoll.
+	pausing float64
 }
 
 // Step is one step's results. Start and End are offsets from the run's start.

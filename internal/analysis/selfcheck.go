@@ -20,6 +20,9 @@ const (
 	invalidCPU = 0.9
 	// busyIdle is the share of the CPUs that is idle on a machine with anything to spare.
 	busyIdle = 0.05
+	// longPauses is the share of time that its garbage collector may stop plimsoll for: with it, one time in a
+	// hundred has a pause in it.
+	longPauses = 0.01
 	// streams is how many requests one HTTP/2 connection carries before they queue inside the client;
 	// servers allow 100 to 250.
 	streams = 100
@@ -98,6 +101,10 @@ func (r *Run) checkCPU() {
 		} else {
 			others += usage.MeanCPU
 		}
+	}
+	if r.pausing > longPauses {
+		r.warnOf(generator, fmt.Sprintf("its garbage collector stopped plimsoll for %.1f %% of the time", r.pausing*100),
+			"an operation that ends in a pause seems to take longer than it did", "lower the load, or the number of clients")
 	}
 	switch {
 	case cpus == 0 || r.measured().end == 0:

@@ -99,3 +99,13 @@ func TestStreamsOfOneConnection(t *testing.T) {
 		}
 	}
 }
+
+func TestPausesOfTheGeneratorAreTold(t *testing.T) {
+	for share, want := range map[float64]bool{0.001: false, 0.03: true} {
+		run := &Run{pausing: share, Steps: []*Step{{Measured: true, End: 1}}}
+		run.check(nil)
+		if (len(run.Warnings) == 1) != want {
+			t.Errorf("stopped for %v of the time: %v", share, run.Warnings)
+		}
+	}
+}

@@ -45,9 +45,10 @@ func (s *Sampler) Run(ctx context.Context) {
 		supervised[p.Component] = true
 	}
 	watched := watch(append(s.Processes, target.Process{Component: Generator, PID: os.Getpid()}))
+	collector := newCollector()
 	sources.Go(func() {
 		s.every(ctx, s.Interval, "processes", func() (unread, unkept error) {
-			var samples []metrics.Sample
+			samples := collector.read()
 			at := s.Now()
 			for _, w := range watched {
 				samples = append(samples, w.sample(ctx)...)
