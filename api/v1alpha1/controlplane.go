@@ -44,7 +44,7 @@ func (k *Kwok) inWords() string {
 
 // controlPlane checks that what speaks to the API server has one.
 func (v *validator) controlPlane(local *LocalTarget) {
-	if local == nil || local.KubeAPIServer.enabled() {
+	if local == nil || local.KubeAPIServer.On() {
 		return
 	}
 	const fault = "needs the API server: leave kubeAPIServer enabled"

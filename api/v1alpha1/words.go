@@ -52,7 +52,7 @@ func (t *LocalTarget) InWords() string {
 	default:
 		parts = append(parts, "one etcd member")
 	}
-	if t.KubeAPIServer.enabled() {
+	if t.KubeAPIServer.On() {
 		parts = append(parts, "kube-apiserver")
 	}
 	if t.KubeControllerManager != nil {

@@ -42,14 +42,15 @@ func (p *Phase) workloads() []Workload {
 func (t Target) servesKubernetes() bool {
 	switch {
 	case t.Local != nil:
-		return t.Local.KubeAPIServer.enabled()
+		return t.Local.KubeAPIServer.On()
 	case t.Borrowed != nil:
 		return t.Borrowed.Etcd == nil
 	}
 	return t.Null != nil
 }
 
-func (k KubeAPIServer) enabled() bool { return k.Enabled == nil || *k.Enabled }
+// On says whether it is started.
+func (k KubeAPIServer) On() bool { return k.Enabled == nil || *k.Enabled }
 
 // Operations are a block or a batch of entries that is written and synced, and these two apart.
 func (*DiskWorkload) Operations() (whole, parts []string) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"plimsoll.dev/plimsoll/internal/assets"
-	"plimsoll.dev/plimsoll/internal/process"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
@@ -87,7 +85,6 @@ func TestScripts(t *testing.T) {
 			"edit":       edit,
 			"smalldisk":  smallDisk,
 			"within":     within,
-			"controller": controller,
 			"kube":       kube,
 			"refused":    refused,
 			"credential": credential,
@@ -270,22 +267,6 @@ func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o755))
 	ts.Check(syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+args[1]))
 	ts.Defer(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-}
-
-// controller KUBECONFIG runs the real namespace controller against a plane
-// until the script ends: without one no namespace ever goes away.
-func controller(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: controller KUBECONFIG")
-	}
-	binary, err := (&assets.Finder{}).Find(context.Background(), "kube-controller-manager")
-	ts.Check(err)
-	p, err := process.Start(context.Background(), process.Spec{
-		Name: "kube-controller-manager", Path: binary.Path, LogPath: ts.MkAbs("controller.log"),
-		Args: []string{"--kubeconfig", ts.MkAbs(args[0]), "--controllers=namespace-controller", "--leader-elect=false", "--secure-port=0"},
-	})
-	ts.Check(err)
-	ts.Defer(func() { _ = p.Stop(context.Background()) })
 }
 
 // within SECONDS COMMAND... fails if the script's command takes longer.

@@ -28,6 +28,7 @@ import (
 // queryFlags say which run is asked, when, and how the answer is shown.
 type queryFlags struct {
 	run            int
+	note           func(format string, args ...any) // to the user, beside the answer
 	overTime       bool
 	from, to, step time.Duration
 	format         string
@@ -69,6 +70,7 @@ a sample stands for the five seconds after it.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.changed = cmd.Flags().Changed
+			flags.note = func(format string, args ...any) { say(env, format, args...) }
 			return query(cmd.Context(), env, flags, &prometheus, args[0], args[1])
 		},
 	}
@@ -179,6 +181,9 @@ func queriedRun(dir string, flags queryFlags) (*store.Run, error) {
 	at := slices.IndexFunc(runs, func(r *store.Run) bool { return r.Info.Index == flags.run })
 	if at < 0 {
 		return nil, usage(fmt.Errorf("--run %d: %s has no such run; there are %s", flags.run, dir, runNumbers(runs)))
+	}
+	if len(runs) > 1 && !flags.changed("run") {
+		flags.note("run %d of %d, %s; for another one: --run N", flags.run, len(runs), runs[at].Info.Name)
 	}
 	return runs[at], runs[at].Unreadable
 }

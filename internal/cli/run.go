@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,13 +131,21 @@ func (e *experiment) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	var listener net.Listener
+	if e.serve != "" { // before anything is written
+		if listener, err = listenLoopback(e.serve); err != nil {
+			return err
+		}
+		defer listener.Close()
+	}
 	if err := e.open(); err != nil {
 		return err
 	}
-	watched, unwatch := context.WithCancel(ctx)
-	defer unwatch()
-	if err := e.serveLive(watched, display); err != nil {
-		return err
+	if listener != nil {
+		serveOn(watched, listener, e.results)
+		display.Say("live at http://%s/", listener.Addr())
 	}
 	display.Say("%s: roughly %v", e.plan.Name, time.Duration(e.plan.Estimate.Duration).Round(time.Second))
 	runner := &engine.Engine{Provision: provision, Watcher: display, Tool: toolVersion()}
@@ -171,7 +181,7 @@ func (e *experiment) conclude(ctx context.Context, failure error) error {
 		return errors.Join(failure, err)
 	}
 	if failure != nil {
-		if len(e.plan.Runs) > 1 {
+		if len(e.plan.Runs) > 1 || e.plan.Design.Search != nil {
 			say(e.env, "to go on: plimsoll run --resume %s", shownPath(e.results.Dir))
 		}
 		return failure
@@ -180,14 +190,20 @@ func (e *experiment) conclude(ctx context.Context, failure error) error {
 }
 
 // verdictOf is the error that a result stands for: runs that measured plimsoll
-// itself, or objectives that were missed. A search misses some on purpose.
+// itself, or objectives that were missed. A search misses some on purpose, but not with its first value.
 func verdictOf(result *analysis.Result, searched bool) error {
 	for _, run := range result.Runs {
 		if run.Status == analysis.Invalid {
 			return &codedError{code: exitInvalid}
 		}
 	}
-	if !searched && missedObjectives(result) > 0 {
+	if searched {
+		if slices.ContainsFunc(result.LoadLines, func(l *analysis.LoadLine) bool { return l.Held == nil }) {
+			return &codedError{code: exitObjective}
+		}
+		return nil
+	}
+	if missedObjectives(result) > 0 {
 		return &codedError{code: exitObjective}
 	}
 	return nil

@@ -29,25 +29,13 @@ type live struct {
 	page []byte
 }
 
-// serve shows the experiment on a loopback address until ctx is done, and gives its URL.
-func serve(ctx context.Context, address string, results *store.Results) (url string, err error) {
-	listener, err := listenLoopback(address)
-	if err != nil {
-		return "", err
-	}
-	server := &http.Server{Handler: &live{results: results}, ReadHeaderTimeout: 5 * time.Second}
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(listener) }()
-	return "http://" + listener.Addr().String() + "/", nil
-}
-
 // listenLoopback listens, but only where nobody else's machine can ask.
 func listenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--serve %s: write HOST:PORT, such as 127.0.0.1:0 (%w)", address, err))
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback(host) {
 		return nil, usage(fmt.Errorf("--serve %s: only loopback addresses are served, such as 127.0.0.1:0; for another machine, forward the port", address))
 	}
 	listener, err := net.Listen("tcp", address)
@@ -57,7 +45,17 @@ func listenLoopback(address string) (net.Listener, error) {
 	return listener, nil
 }
 
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 func (l *live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// A page of somebody else's, whose name was made to lead here, must not read it.
+	if host, _, err := net.SplitHostPort(r.Host); err != nil || !loopback(host) {
+		http.Error(w, "not here", http.StatusForbidden)
+		return
+	}
 	if r.URL.Path != "/" {
 		http.NotFound(w, r)
 		return
@@ -87,15 +85,9 @@ func (l *live) make(ctx context.Context) []byte {
 	return page.Bytes()
 }
 
-// serveLive shows the experiment if that was asked for.
-func (e *experiment) serveLive(ctx context.Context, display *display) error {
-	if e.serve == "" {
-		return nil
-	}
-	url, err := serve(ctx, e.serve, e.results)
-	if err != nil {
-		return err
-	}
-	display.Say("live at %s", url)
-	return nil
+// serveOn shows the experiment to whoever connects, until ctx is done.
+func serveOn(ctx context.Context, listener net.Listener, results *store.Results) {
+	server := &http.Server{Handler: &live{results: results}, ReadHeaderTimeout: 5 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() { _ = server.Serve(listener) }()
 }

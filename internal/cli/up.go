@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/engine"
 	"plimsoll.dev/plimsoll/internal/target"
@@ -17,11 +18,16 @@ import (
 
 func newUp(env Environment) *cobra.Command {
 	var flags scenarioFlags
+	var bare bool
 	cmd := &cobra.Command{
 		Use:   "up NAME|FILE",
 		Short: "Start a scenario's target and keep it running",
-		Long: `Starts the target of a scenario (of several variants the first that --only leaves), prints the path of a kubeconfig on standard
-output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
+		Long: `Starts the target of a scenario (of several variants the first that --only leaves),
+prints the path of a kubeconfig on standard output, and keeps the target running
+until Ctrl-C. Then all of it is removed.
+
+A controller manager runs too, so that namespaces go away when they are deleted,
+as on any cluster; --bare starts only what the scenario says.`,
 		Example: `  plimsoll up quickstart
   kubectl --kubeconfig "$(cat kubeconfig-path)" get namespaces   # after: plimsoll up quickstart > kubeconfig-path`,
 		Args:              cobra.ExactArgs(1),
@@ -35,6 +41,9 @@ output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 			if spec.Local == nil {
 				return usage(errors.New("the scenario's target is not one that plimsoll starts: there is nothing to bring up"))
 			}
+			if spec.Local.KubeControllerManager == nil && !bare && spec.Local.KubeAPIServer.On() {
+				spec.Local.KubeControllerManager = &v1.KubeControllerManager{}
+			}
 			display := newDisplay(env)
 			finder := &assets.Finder{Progress: display.build}
 			if err := findParts(cmd.Context(), finder, spec); err != nil {
@@ -45,6 +54,7 @@ output, and keeps the target running until Ctrl-C. Then all of it is removed.`,
 		},
 	}
 	flags.register(cmd)
+	cmd.Flags().BoolVar(&bare, "bare", false, "start only what the scenario says")
 	return cmd
 }
 

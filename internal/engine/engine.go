@@ -85,6 +85,9 @@ func (e *Engine) RunOne(ctx context.Context, p *plan.Plan, planned plan.Run, res
 		return err
 	}
 	if err := e.run(ctx, p, planned, results); err != nil {
+		if planned.Probe != nil {
+			return fmt.Errorf("run %d, %s at %s: %w", planned.Index, planned.Probe.Parameter, planned.Probe.Text, err)
+		}
 		return fmt.Errorf("run %d of %d: %w", planned.Index, len(p.Runs), err)
 	}
 	return nil
@@ -256,7 +259,9 @@ func (r *run) end(err error) error {
 		}
 	}
 	if r.target != nil {
-		r.Watcher.Say("stopping the target")
+		if _, shared := r.target.(target.Shared); !shared {
+			r.Watcher.Say("stopping the target")
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		err = errors.Join(err, r.target.Close(ctx))

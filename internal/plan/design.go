@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -38,7 +39,7 @@ func (d *document) design(e *Experiment, variants []variant, axes []string, valu
 		laid.Primary = append(laid.Primary, primaryInfo(p, spec.Margin))
 	}
 	for i := range spec.References {
-		laid.References = append(laid.References, d.reference(i, &spec.References[i], laid))
+		laid.References = append(laid.References, d.reference(i, &spec.References[i], e, laid))
 	}
 	if s := spec.Search; s != nil {
 		d.checkSearch(s, laid)
@@ -71,7 +72,7 @@ func (d *document) checkPromQL(path []string, expression string) {
 }
 
 // reference turns what was published into the store's terms.
-func (d *document) reference(i int, r *v1.Reference, laid design.Design) design.Reference {
+func (d *document) reference(i int, r *v1.Reference, e *Experiment, laid design.Design) design.Reference {
 	path := []string{"spec", "references", strconv.Itoa(i)}
 	baseline := laid.Variants[0].Name
 	info := design.Reference{
@@ -92,11 +93,26 @@ func (d *document) reference(i int, r *v1.Reference, laid design.Design) design.
 			d.fault(under(path, field), "no variant is called %q", name)
 		}
 	}
-	for name, value := range r.When {
-		info.When[name] = fmt.Sprint(value)
+	known := d.parameterNames(e)
+	for _, name := range slices.Sorted(maps.Keys(r.When)) {
+		info.When[name] = fmt.Sprint(r.When[name]) // which --set may have left out: it is then not measured
+		if !slices.Contains(known, name) {
+			d.fault(under(path, "when", name), "neither a parameter nor a sweep is called %q%s", name, v1.NearMiss(name, known))
+		}
 	}
 	info.Min, info.Max = finite(r.Value.Min), finite(r.Value.Max)
 	return info
+}
+
+// parameterNames lists the parameters, also those of sweeps only.
+func (d *document) parameterNames(e *Experiment) []string {
+	known := slices.Sorted(maps.Keys(d.parameters()))
+	for _, step := range e.Scenario().Spec.Steps {
+		if p := step.Point; p != nil && !slices.Contains(known, p.Parameter) {
+			known = append(known, p.Parameter)
+		}
+	}
+	return known
 }
 
 func finite(v float64) *float64 {
@@ -117,7 +133,7 @@ func (d *document) checkSearch(s *v1.Search, laid design.Design) {
 	case slices.ContainsFunc(laid.Axes, func(a design.Axis) bool { return a.Parameter == s.Parameter }):
 		d.fault(under(path, "parameter"), "%s is an axis: give it a single value, which the search replaces", s.Parameter)
 	case from <= 0 || to <= from:
-		d.fault(path, "must rise: from above 0, to above from")
+		d.fault(path, "must rise: from must be above 0, and below to")
 	case fromUnit != toUnit:
 		d.fault(path, "from is in %q, but to is in %q: write both with the same unit", fromUnit, toUnit)
 	case s.Factor <= 1:

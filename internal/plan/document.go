@@ -65,6 +65,8 @@ type document struct {
 	set    map[string]string // parameters from outside
 
 	// Of the cell that is looked at:
+	variant string              // its name, unless it is the baseline
+	bound   map[string]any      // its parameters
 	origin  map[string]string   // of values, by path: the parameter that they come from
 	points  []point             // of the steps, swept ones once for each value
 	patched map[string][]string // of what a variant changed, by path: the path in its patch
@@ -100,13 +102,16 @@ func Load(name string, source []byte, set map[string]string) (*Experiment, error
 			for i, axis := range axes {
 				bound[axis] = choice[i]
 			}
+			if d.variant = v.name; v.name == variants[0].name {
+				d.variant = ""
+			}
 			if cell := d.cell(v, bound, used); cell != nil {
 				cell.identify(v.name, axes, choice)
 				e.Cells = append(e.Cells, cell)
 			}
 		}
 	}
-	d.tree = written
+	d.tree, d.variant = written, ""
 	d.checkUse(parameters, used)
 	if len(d.faults) == 0 {
 		d.design(e, variants, axes, values)
@@ -120,7 +125,7 @@ func Load(name string, source []byte, set map[string]string) (*Experiment, error
 // cell makes the scenario of a variant with its parameters bound; nil, if it has faults.
 func (d *document) cell(v variant, parameters map[string]any, used map[string]bool) *Cell {
 	before := d.found
-	d.origin, d.points, d.patched = map[string]string{}, nil, nil
+	d.origin, d.points, d.patched, d.bound = map[string]string{}, nil, nil, parameters
 	if spec := d.spec(); spec["parameters"] != nil {
 		spec["parameters"] = parameters
 	}
@@ -303,6 +308,11 @@ func (d *document) fault(path []string, format string, args ...any) {
 	problem := Problem{Path: pretty(path), Message: fmt.Sprintf(format, args...)}
 	if value, ok := d.set[parameter]; ok {
 		problem.Message += fmt.Sprintf(" (from --set %s=%s)", parameter, value)
+	} else if parameter != "" {
+		problem.Message += fmt.Sprintf(" (${%s} is %v)", parameter, d.bound[parameter])
+	}
+	if d.variant != "" && !slices.Contains(path, "variants") {
+		problem.Message += " (in variant " + d.variant + ")" // those before it have no fault there
 	}
 	for i := len(path); i >= 0; i-- {
 		if at, ok := d.places[strings.Join(path[:i], ".")]; ok {

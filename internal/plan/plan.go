@@ -119,7 +119,7 @@ func chosen(e *Experiment, only []string) ([]*Cell, error) {
 		}
 		known = slices.Compact(slices.Sorted(slices.Values(known)))
 		if !slices.Contains(known, value) || value == "" {
-			return nil, fmt.Errorf("--only %s: no variant or value of an axis is called that%s; %s", selector, v1.NearMiss(value, known), choices(e))
+			return nil, fmt.Errorf("--only %s: no variant or value of an axis is called that%s; %s", selector, v1.NearMiss(selector, allChoices(e)), choices(e))
 		}
 		allowed[axis] = append(allowed[axis], value)
 	}
@@ -143,6 +143,14 @@ func (c *Cell) value(axis string) string {
 
 // choices lists what --only may name.
 func choices(e *Experiment) string {
+	words := allChoices(e)
+	if len(words) == 0 {
+		return "the scenario has neither variants nor parameters with several values"
+	}
+	return "there are " + strings.Join(words, ", ")
+}
+
+func allChoices(e *Experiment) []string {
 	var words []string
 	for _, v := range e.Design.Variants {
 		if v.Name != "" {
@@ -154,10 +162,7 @@ func choices(e *Experiment) string {
 			words = append(words, axis.Parameter+"="+value)
 		}
 	}
-	if len(words) == 0 {
-		return "the scenario has neither variants nor parameters with several values"
-	}
-	return "there are " + strings.Join(words, ", ")
+	return words
 }
 
 // order lays the runs out: in each block every cell once, the variants of the

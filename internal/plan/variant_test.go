@@ -136,6 +136,7 @@ func TestOnlyChoosesCells(t *testing.T) {
 	}
 	for only, want := range map[string]string{
 		"three":                                "three-objects10-latest three-objects10-any three-objects20-latest three-objects20-any",
+		"objcts=10":                            `did you mean "objects=10"?`,
 		"three,plain,objects=20,read=any":      "plain-objects20-any three-objects20-any",
 		"objects=10,objects=20,read=any,plain": "plain-objects10-any plain-objects20-any",
 		"thre":                                 `no variant or value of an axis is called that; did you mean "three"?`,
@@ -182,6 +183,9 @@ func TestFaultsOfVariants(t *testing.T) {
 		"too many cells":                                    {"objects: [10, 20]", "objects: [" + numbers(600) + "]", "come to 3600 cells"},
 		"a primary measure of no phase":                     {"rate(walks.walk)", "rate(walk.walk)", `no phase is called "walk"`},
 		"a reference to no variant":                         {"variant: three", "variant: tree", `no variant is called "tree"`},
+		"a reference to no parameter":                       {"when: {objects: 20}", "when: {objcts: 20}", `neither a parameter nor a sweep is called "objcts"; did you mean "objects"?`},
+		"a fault of one variant in what all have":           {"datastore: {etcd: {members: 3}}", "kubeAPIServer: {enabled: false}", "(in variant three)"},
+		"a value of an axis that does not fit":              {"objects: [10, 20]", "objects: [10, lots]", "(${objects} is lots)"},
 		"a reference in another unit":                       {"1.65..1.80", "1ms..2ms", "is in seconds, but ratio is in count"},
 		"a range the wrong way":                             {"1.65..1.80", "1.8..1.65", "write the smaller end first"},
 		"a margin without a unit":                           {"margin: 5%", "margin: 5", "expected a share, such as 5%"},
