@@ -45,10 +45,11 @@ const bodies = {
   tuned: (name) => `${before}${name}${after}`,
 };
 const body = bodies[__ENV.STYLE];
+const prefix = __ENV.PREFIX || 'k6'; // of names, for those who create more than once on a server
 
 export default function () {
   if (idle) return;
-  const made = http.post(__ENV.COLLECTION, body(`k6-${__VU}-${__ITER}`), params);
+  const made = http.post(__ENV.COLLECTION, body(`${prefix}-${__VU}-${__ITER}`), params);
   if (made.status !== 201) exec.test.abort(`a create answers ${made.status} ${made.error}`);
 }
 

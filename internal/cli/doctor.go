@@ -80,8 +80,10 @@ func doctor(ctx context.Context, env Environment) error {
 	for _, part := range []string{"etcd", "kube-apiserver"} {
 		findings = append(findings, partFinding(ctx, part))
 	}
-	for _, part := range []string{"kine", "steve"} {
-		findings = append(findings, optional(partFinding(ctx, part), "only for scenarios with "+part))
+	for _, part := range assets.Parts() {
+		if part.Name != "etcd" && part.Name != "kube-apiserver" {
+			findings = append(findings, optional(partFinding(ctx, part.Name), "only for scenarios with "+part.Name))
+		}
 	}
 	for _, backend := range []v1.Backend{v1.Postgres, v1.MariaDB} {
 		findings = append(findings, serverFinding(ctx, backend))

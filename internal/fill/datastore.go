@@ -25,7 +25,7 @@ const (
 	// maxBatch is how many objects a transaction makes, at most; etcd allows 128 (--max-txn-ops).
 	maxBatch = 100
 	// maxBatchBytes is what they have together, at most; etcd allows 1.5 MiB (--max-request-bytes).
-	maxBatchBytes = 1 << 20
+	maxBatchBytes = 256 << 10
 	// writeTimeout bounds one transaction together with its repetitions.
 	writeTimeout = time.Minute
 	// writeAgain is the pause before a transaction is repeated.
@@ -82,13 +82,15 @@ func (w *writer) all(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for range writers {
 		group.Go(func() error {
+			var buffer []byte
 			for {
 				to := int(w.claimed.Add(int64(size)))
 				from := to - size
 				if from >= w.Fill.Count {
 					return nil
 				}
-				if err := w.batch(ctx, from, min(to, w.Fill.Count)); err != nil {
+				var err error
+				if buffer, err = w.batch(ctx, from, min(to, w.Fill.Count), buffer[:0]); err != nil {
 					return err
 				}
 			}
@@ -99,7 +101,7 @@ func (w *writer) all(ctx context.Context) error {
 
 // batchSize is how many objects like the first go into one transaction.
 func (w *writer) batchSize() (int, error) {
-	first, err := w.encoder.encode(w.From)
+	first, err := w.encoder.encode(nil, w.From)
 	if err != nil {
 		return 0, err
 	}
@@ -113,25 +115,26 @@ type entry struct {
 }
 
 // batch writes some objects, in more than one transaction if they are larger
-// than the first was.
-func (w *writer) batch(ctx context.Context, from, to int) error {
+// than the first was. They are encoded into the buffer, which it gives back, as
+// it has grown, for the next batch.
+func (w *writer) batch(ctx context.Context, from, to int, buffer []byte) ([]byte, error) {
 	var entries []entry
-	size := 0
 	for i := from; i < to; i++ {
-		value, err := w.encoder.encode(i)
-		if err != nil {
-			return err
+		start := len(buffer)
+		var err error
+		if buffer, err = w.encoder.encode(buffer, i); err != nil {
+			return nil, err
 		}
-		if len(entries) > 0 && size+len(value) > maxBatchBytes {
+		if len(entries) > 0 && len(buffer) > maxBatchBytes {
 			if err := w.commit(ctx, entries); err != nil {
-				return err
+				return nil, err
 			}
-			entries, size = nil, 0
+			entries, buffer = nil, append(buffer[:0], buffer[start:]...)
+			start = 0
 		}
-		entries = append(entries, entry{w.key(i), value})
-		size += len(value)
+		entries = append(entries, entry{w.key(i), buffer[start:len(buffer):len(buffer)]})
 	}
-	return w.commit(ctx, entries)
+	return buffer, w.commit(ctx, entries)
 }
 
 // key is where kube-apiserver stores object i.
@@ -157,7 +160,8 @@ func (w *writer) create(ctx context.Context, entries []entry) error {
 	for condition := absent; len(entries) > 0; condition = eachAbsent {
 		puts := make([]clientv3.Op, len(entries))
 		for i, e := range entries {
-			puts[i] = clientv3.OpPut(e.key, string(e.value))
+			puts[i] = clientv3.OpPut(e.key, "")
+			puts[i].WithValueBytes(e.value) // not copied, unlike that of OpPut
 		}
 		answer, err := w.transact(ctx, condition(entries), puts)
 		if err != nil {

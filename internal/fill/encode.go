@@ -75,21 +75,21 @@ func decode(text []byte) (content map[string]any, err error) {
 	return content, decoder.Decode(&content)
 }
 
-// encode gives object i as it is stored.
-func (e *encoder) encode(i int) ([]byte, error) {
+// encode appends object i, as it is stored, to a buffer.
+func (e *encoder) encode(to []byte, i int) ([]byte, error) {
 	name, namespace := e.template.Name(i), e.template.Namespace(i)
 	uid := e.template.UID(name, namespace)
-	if !e.template.Uniform() {
-		return e.encodeEach(i, name, namespace, uid)
+	if e.template.Uniform() {
+		frame, err := e.frame(i, name, namespace)
+		if err != nil {
+			return nil, err
+		}
+		if frame != nil {
+			return frame.fill(to, name, namespace, uid), nil
+		}
 	}
-	frame, err := e.frame(i, name, namespace)
-	if err != nil {
-		return nil, err
-	}
-	if frame == nil {
-		return e.encodeEach(i, name, namespace, uid)
-	}
-	return frame.fill(name, namespace, uid), nil
+	whole, err := e.encodeEach(i, name, namespace, uid)
+	return append(to, whole...), err
 }
 
 // encodeEach goes the whole way, by JSON, for one object.
@@ -194,7 +194,7 @@ func (e *encoder) frame(i int, name, namespace string) (*storedFrame, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f != nil && !bytes.Equal(whole, f.fill(name, namespace, uid)) {
+	if f != nil && !bytes.Equal(whole, f.fill(nil, name, namespace, uid)) {
 		f = nil
 	}
 	e.frames[key] = f
@@ -238,8 +238,10 @@ func (e *encoder) newFrame(i int, key frameKey) (*storedFrame, error) {
 	return f, nil
 }
 
-func (f *storedFrame) fill(name, namespace, uid string) []byte {
-	whole := bytes.Clone(f.whole)
+// fill appends the stored form of an object to a buffer.
+func (f *storedFrame) fill(to []byte, name, namespace, uid string) []byte {
+	to = append(to, f.whole...)
+	whole := to[len(to)-len(f.whole):]
 	for _, at := range f.names {
 		copy(whole[at:], name)
 	}
@@ -249,5 +251,5 @@ func (f *storedFrame) fill(name, namespace, uid string) []byte {
 	for _, at := range f.ids {
 		copy(whole[at:], uid)
 	}
-	return whole
+	return to
 }

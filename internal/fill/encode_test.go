@@ -62,11 +62,11 @@ func TestStoredFormIsAFunctionOfSeedAndIndex(t *testing.T) {
 			one, again := encoderOf(t, o), encoderOf(t, o)
 			for _, i := range []int{0, 1, 11, 12, 999_999, 1_000_000} {
 				name, namespace := one.template.Name(i), one.template.Namespace(i)
-				fast, err := one.encode(i)
+				fast, err := one.encode(nil, i)
 				if err != nil {
 					t.Fatal(err)
 				}
-				second, _ := again.encode(i)
+				second, _ := again.encode(nil, i)
 				whole, err := one.encodeEach(i, name, namespace, one.template.UID(name, namespace))
 				if err != nil || !bytes.Equal(fast, whole) || !bytes.Equal(fast, second) {
 					t.Errorf("object %d differs by the way or the time it is encoded: %v", i, err)
