@@ -167,8 +167,9 @@ func TestCapabilitiesAreThoseOfTheSpec(t *testing.T) {
 		_, steve := tg.(target.Steve)
 		_, datastore := tg.(target.Datastore)
 		_, supervised := tg.(target.Supervised)
-		if api != row.api || steve != row.steve || !datastore || !supervised {
-			t.Errorf("%s: API %v, Steve %v, datastore %v, supervised %v", row.name, api, steve, datastore, supervised)
+		_, folder := tg.(target.Folder)
+		if api != row.api || steve != row.steve || !datastore || !supervised || !folder {
+			t.Errorf("%s: API %v, Steve %v, datastore %v, supervised %v, folder %v", row.name, api, steve, datastore, supervised, folder)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -78,6 +79,7 @@ var (
 	_ target.Supervised = (*Target)(nil)
 	_ target.Datastore  = (*Target)(nil)
 	_ target.Emulation  = (*Target)(nil)
+	_ target.Folder     = (*Target)(nil)
 )
 
 // Parts names the binaries that a target of the spec is made of, but for the
@@ -187,6 +189,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Supervised
 		target.Datastore
 		target.Emulation
+		target.Folder
 	}
 	switch {
 	case !servesAPI(t.spec):
@@ -250,7 +253,10 @@ func (t *Target) mkdirIn(parent string) (string, error) {
 	if err == nil {
 		dir, err = os.MkdirTemp(dir, "plimsoll-")
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("make a folder for the datastore's data: %w: the folder %s must exist; is the disk mounted?", err, parent)
+	case err != nil:
 		return "", fmt.Errorf("make a folder for the datastore's data: %w", err)
 	}
 	return dir, t.keep(dir)
