@@ -6,7 +6,7 @@ package v1alpha1
 type Kine struct {
 	// Kind of the database.
 	Backend Backend `json:"backend" jsonschema:"enum=sqlite,enum=postgres,enum=mariadb"`
-	// Data source of a database that runs already, such as postgres://user@host:5432/name?sslmode=disable; plimsoll neither starts, empties nor drops it. Default: a server that plimsoll starts.
+	// Data source of a database that runs already, such as postgres://user@host:5432/name?sslmode=disable; plimsoll neither starts, empties nor drops it, so what a run makes is there in the next: name an empty one where counts matter. Default: a server that plimsoll starts.
 	DSN string `json:"dsn,omitempty"`
 	// When SQLite waits for the disk: normal (not at each commit) or full (at each, as etcd does). Default full.
 	Synchronous string `json:"synchronous,omitempty" jsonschema:"enum=normal,enum=full"`

@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Scripts wait for things for a minute, and a first build takes longer.
-	for _, part := range []string{"etcd", "kube-apiserver", "kube-controller-manager"} {
+	for _, part := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kine"} {
 		if _, err := (&assets.Finder{}).Find(t.Context(), part); err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +88,8 @@ func TestScripts(t *testing.T) {
 			"kube":       kube,
 			"refused":    refused,
 			"credential": credential,
+			"postgres":   postgres,
+			"sql":        sql,
 		},
 	})
 }
@@ -160,7 +162,10 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // fell RESULTS COMPONENT kills a component of the run that goes on in RESULTS.
+// PostgreSQL, of which a kill leaves a segment of shared memory in the kernel, is
+// told to end at once.
 func fell(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"postgres": syscall.SIGQUIT}
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: fell RESULTS COMPONENT")
 	}
@@ -175,7 +180,11 @@ func fell(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(json.Unmarshal(data, &environment))
 	for _, c := range environment.Components {
 		if c.Name == args[1] {
-			ts.Check(syscall.Kill(c.PID, syscall.SIGKILL))
+			signal, ok := signals[c.Name]
+			if !ok {
+				signal = syscall.SIGKILL
+			}
+			ts.Check(syscall.Kill(c.PID, signal))
 			return
 		}
 	}
@@ -218,7 +227,7 @@ func componentsOf(dir string) []string {
 		if err != nil || !strings.Contains(line, dir+"/") {
 			continue
 		}
-		if name := filepath.Base(strings.Fields(line)[0]); name == "etcd" || name == "kube-apiserver" {
+		if name := filepath.Base(strings.Fields(line)[0]); name == "etcd" || name == "kube-apiserver" || name == "kine" {
 			found = append(found, filepath.Base(filepath.Dir(file))+" "+line)
 		}
 	}

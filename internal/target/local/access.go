@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -46,10 +47,16 @@ func (t *Target) admit(ctx context.Context) error {
 	admin, load := t.client(kubernetesCA, adminClient), t.client(kubernetesCA, loadClient)
 	t.mu.Unlock()
 	url := t.ports.apiserverURL()
+	used := false
 	for _, o := range t.rights() {
-		if err := post(ctx, admin, url+rbacPath+o.resource, o.body); err != nil {
+		there, err := post(ctx, admin, url+rbacPath+o.resource, o.body)
+		used = used || there
+		if err != nil {
 			return t.because(fmt.Errorf("give the users their rights: %w", err))
 		}
+	}
+	if used && t.note != nil {
+		t.note("the database that dsn names was used by an earlier run: what that made is still there, and listed with what is made now")
 	}
 	if err := await(ctx, load, url+"/api/v1/namespaces/default/configmaps?limit=1"); err != nil {
 		return t.because(fmt.Errorf("wait until the load users may list configmaps: %w", err))
@@ -86,26 +93,28 @@ func (t *Target) because(err error) error {
 	}
 }
 
-func post(ctx context.Context, client *http.Client, url, body string) error {
+// post makes an object, unless it is there: a database of the user's keeps what runs make.
+func post(ctx context.Context, client *http.Client, url, body string) (there bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
-		return err
+		return false, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	return expect(client, request, http.StatusCreated)
+	status, err := expect(client, request, http.StatusCreated, http.StatusConflict)
+	return status == http.StatusConflict, err
 }
 
-// expect makes a request, which must have this answer.
-func expect(client *http.Client, request *http.Request, status int) error {
+// expect makes a request, which must have one of these answers, and says which.
+func expect(client *http.Client, request *http.Request, statuses ...int) (int, error) {
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer response.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	_, _ = io.Copy(io.Discard, response.Body) // else the connection is not used again
-	if response.StatusCode != status {
-		return fmt.Errorf("%s %s answers %s: %s", request.Method, request.URL, response.Status, answer)
+	if !slices.Contains(statuses, response.StatusCode) {
+		return 0, fmt.Errorf("%s %s answers %s: %s", request.Method, request.URL, response.Status, answer)
 	}
-	return nil
+	return response.StatusCode, nil
 }

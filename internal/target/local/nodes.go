@@ -42,7 +42,7 @@ func (t *Target) makeNodes(ctx context.Context) error {
 	for i := range nodeCount(t.spec.Kwok) {
 		group.Go(func() error {
 			name := fmt.Sprintf("node-%d", i)
-			if err := post(ctx, admin, url, nodeObject(name, i, t.spec.Kwok)); err != nil {
+			if _, err := post(ctx, admin, url, nodeObject(name, i, t.spec.Kwok)); err != nil {
 				return err
 			}
 			return patch(ctx, admin, url+"/"+name, `{"spec":{"taints":null}}`)
@@ -154,5 +154,6 @@ func patch(ctx context.Context, client *http.Client, url, body string) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/merge-patch+json")
-	return expect(client, request, http.StatusOK)
+	_, err = expect(client, request, http.StatusOK)
+	return err
 }
