@@ -24,6 +24,7 @@ func (s *Scenario) Default() {
 			step.Sweep.Factor = or(step.Sweep.Factor, 2)
 		}
 		setPreparations(step.Prepare, spec.Target)
+		step.Fault.setDefaults()
 		for j := range step.Phases {
 			step.Phases[j].setDefaults()
 		}

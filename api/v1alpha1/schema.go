@@ -77,7 +77,7 @@ func scalar(schema map[string]any) bool {
 // fields that are then there in all.
 func Unions() map[string]uint64 {
 	return map[string]uint64{
-		"Target": 1, "Datastore": 1, "Preparation": 1, "Load": 1,
+		"Target": 1, "Datastore": 1, "Preparation": 1, "Load": 1, "Fault": 1,
 		"KubeWorkload": 1, "KubeMixed": 2, "SteveWorkload": 1, "DiskWorkload": 1, "EtcdWorkload": 1,
 	}
 }

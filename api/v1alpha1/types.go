@@ -227,6 +227,8 @@ type Step struct {
 	Sweep *Sweep `json:"sweep,omitempty"`
 	// What is done before the phases; not measured.
 	Prepare []Preparation `json:"prepare,omitempty"`
+	// What is done to the target while the phases run. Default: nothing.
+	Fault *Fault `json:"fault,omitempty"`
 	// What runs in parallel.
 	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
 

@@ -92,6 +92,7 @@ func (v *validator) objects(path string, o Objects) {
 
 func (v *validator) step(path string, step *Step) {
 	v.preparations(path+".prepare", step.Prepare, step.Point != nil)
+	v.disturbance(path, step)
 	background := 0
 	for i := range step.Phases {
 		phase := &step.Phases[i]

@@ -142,3 +142,35 @@ func curve(d *Distribution) []Point {
 }
 
 func seconds(nanoseconds int64) float64 { return time.Duration(nanoseconds).Seconds() }
+
+// DistributionOf summarises a histogram of nanoseconds; nil if it is empty.
+func DistributionOf(h *hdrhistogram.Histogram) *Distribution { return summarize(h, nil) }
+
+// Percentile gives the time that this many percent of all are not above, however few
+// samples lie beyond it; false says that the histogram is not at hand.
+func (d *Distribution) Percentile(percent float64) (seconds float64, known bool) {
+	if d.histogram == nil {
+		return 0, false
+	}
+	return time.Duration(d.histogram.ValueAtQuantile(percent)).Seconds(), true
+}
+
+// Rests says whether a percentile has as many samples beyond it as a report asks for.
+func (d *Distribution) Rests(percent float64) bool { return enough(d.Count, percent) }
+
+// Between counts the times up to the first of rising bounds, in seconds, and those
+// above each bound up to the next; what is above the last is counted there.
+func (d *Distribution) Between(bounds []float64) []int64 {
+	counts := make([]int64, len(bounds))
+	if d.histogram == nil {
+		return counts
+	}
+	i := 0
+	for _, bar := range d.histogram.Distribution() {
+		for i < len(bounds)-1 && seconds(bar.From) > bounds[i] {
+			i++
+		}
+		counts[i] += bar.Count
+	}
+	return counts
+}

@@ -25,6 +25,10 @@ func (r *Run) warn(stored *store.Run) {
 		switch e.Kind {
 		case store.SamplingFailed: // a scrape that failed may have been followed by others
 			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "there are gaps, or no values from then on"})
+		case store.FaultBegan:
+			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), Why: "the scenario has this fault, and its numbers are about it"})
+		case store.FaultMissed:
+			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
 		case store.Unsettled:
 			r.Warnings = append(r.Warnings, Warning{About: "settling", What: e.Message, Why: "what came next was measured on a busy target", Mend: "raise the timeout or cpus of settle"})
 		}

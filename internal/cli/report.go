@@ -31,6 +31,7 @@ Prometheus, over the measured steps of each run, and its answers are kept in the
 directory: later reports go by them.`,
 		Example: `  plimsoll report plimsoll-results/quickstart-20261121-093000
   plimsoll report results --format json | jq '.runs[0].objectives'
+  plimsoll report results --format classic    # as fio and etcd's benchmark tool would
   plimsoll report results --prometheus http://127.0.0.1:9090`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +63,7 @@ directory: later reports go by them.`,
 // formats are the ways to write a result, but for the terminal's.
 func formats() map[string]func(io.Writer, *analysis.Result) error {
 	return map[string]func(io.Writer, *analysis.Result) error{
-		"csv": report.Summary, "comparison": report.Comparison, "sweep": report.Sweep, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML,
+		"csv": report.Summary, "comparison": report.Comparison, "sweep": report.Sweep, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML, "classic": report.Classic,
 		"json": func(w io.Writer, result *analysis.Result) error {
 			encoder := json.NewEncoder(w)
 			encoder.SetIndent("", "  ")

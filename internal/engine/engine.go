@@ -109,6 +109,7 @@ type run struct {
 	cancel     context.CancelCauseFunc
 	filled     map[v1.Objects]int // how many there are of the objects that were filled
 	writes     kube.Writes        // of all phases, for their watches
+	telling    sync.Mutex         // held while the watcher is told something that others may tell it too
 	etcdWrites etcd.Writes        // the same of etcd\'s API
 }
 

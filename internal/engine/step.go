@@ -88,10 +88,16 @@ func (r *run) step(ctx context.Context, index int) error {
 		}
 		defer phases[i].workload.Close()
 	}
+	disturbance, err := r.arm(step.Fault)
+	if err != nil {
+		return fmt.Errorf("step %s: fault: %w", step.Name, err)
+	}
 	r.event(store.StepStarted, string(step.Name), "")
 	started := r.clock.Now()
 	shown := r.show(func() Progress { return r.stepProgress(index, phases, started) })
+	undisturbed := r.disturb(ctx, step.Fault, disturbance)
 	r.drive(ctx, phases)
+	err = undisturbed()
 	shown()
 	for _, p := range phases {
 		r.recorder.Release(p.loop.Shards...)
@@ -99,6 +105,9 @@ func (r *run) step(ctx context.Context, index int) error {
 	r.event(store.StepEnded, string(step.Name), "")
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("step %s: fault: %w", step.Name, err)
 	}
 	r.Watcher.Say("step %d/%d %s done in %.1f s", index+1, len(r.spec.Steps), step.Name, (r.clock.Now() - started).Seconds())
 	return nil

@@ -47,7 +47,10 @@ func (r *run) show(current func() Progress) (stop func()) {
 			case <-ended:
 				return
 			case <-tick.C:
-				r.Watcher.Show(current())
+				now := current()
+				r.telling.Lock()
+				r.Watcher.Show(now)
+				r.telling.Unlock()
 			}
 		}
 	})

@@ -255,6 +255,9 @@ func printStep(w io.Writer, number int, step v1.Step) {
 	for _, preparation := range step.Prepare {
 		fmt.Fprintf(w, "\t  first: %s\n", preparation.InWords())
 	}
+	if step.Fault != nil {
+		fmt.Fprintf(w, "\t  meanwhile: %s\n", step.Fault.InWords())
+	}
 	for _, phase := range step.Phases {
 		background := ""
 		if phase.Background {

@@ -225,6 +225,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.asked.Store(true)
 	p.peakRSS.Store(peakRSS(p.PID()))
 	signalGroup(p.PID(), p.spec.StopSignal)
+	p.Resume() // what is stopped cannot end
 
 	grace := time.NewTimer(p.spec.Grace)
 	defer grace.Stop()
@@ -244,6 +245,21 @@ func (p *Process) Stop(ctx context.Context) error {
 	case <-reap.C:
 		return fmt.Errorf("stop %s: process %d is still there %s after SIGKILL, probably waiting for its disk",
 			p.spec.Name, p.PID(), reapTimeout)
+	}
+}
+
+// Pause stops the process group until Resume, as if its machine stood still.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+
+// Resume lets the process group go on; it does nothing to one that is not paused.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
+// signal leaves one alone that has been reaped: its id may be another's by now.
+func (p *Process) signal(s syscall.Signal) {
+	select {
+	case <-p.exited:
+	default:
+		signalGroup(p.PID(), s)
 	}
 }
 

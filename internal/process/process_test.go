@@ -217,6 +217,46 @@ func TestStopKillsWhoIgnoresIt(t *testing.T) {
 	waitGone(t, p.PID())
 }
 
+func TestPauseAndResume(t *testing.T) {
+	ticks := filepath.Join(t.TempDir(), "ticks")
+	spec := shell(t, "while :; do echo >> "+ticks+"; sleep 0.01; done")
+	spec.Ready, spec.Grace = exists(ticks), 20*time.Second
+	p, err := Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		return rest[:1]
+	}
+	becomes := func(stopped bool) {
+		t.Helper()
+		for range 200 {
+			if (state() == "T") == stopped {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Errorf("stopped is not %v: state %s", stopped, state())
+	}
+	p.Pause()
+	becomes(true)
+	p.Resume()
+	becomes(false)
+	p.Pause()
+	becomes(true)
+	if err := p.Stop(t.Context()); err != nil { // what is paused ends when it is asked to
+		t.Fatal(err)
+	}
+	waitGone(t, p.PID())
+	p.Pause() // of nobody any more
+	p.Resume()
+}
+
 func TestStopAtOnceWhenTheContextIsOver(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "ready")
 	spec := shell(t, "trap '' TERM; touch "+flag+"; while :; do sleep 0.05; done")

@@ -318,6 +318,9 @@ const (
 	RunFailed      EventKind = "run-failed"
 	SamplingFailed EventKind = "sampling-failed"
 	Unsettled      EventKind = "unsettled"
+	FaultBegan     EventKind = "fault-began"
+	FaultEnded     EventKind = "fault-ended"
+	FaultMissed    EventKind = "fault-missed" // its step ended before it began
 	RunEnded       EventKind = "run-ended"
 )
 

@@ -94,6 +94,21 @@ type Process struct {
 	Tree bool `json:"tree,omitempty"`
 }
 
+// Disturbable is the capability of a target whose components can be disturbed.
+type Disturbable interface {
+	// Pause gets ready to stop a component's processes.
+	Pause(component string) (Disturbance, error)
+	// SlowDisk gets ready to let a component write to the disk of its data only so often a second.
+	SlowDisk(component string, writesPerSecond int) (Disturbance, error)
+}
+
+// Disturbance is what is done to a component between Begin and End.
+type Disturbance interface {
+	Begin() error
+	// End undoes it, and what getting ready took. It is safe to call twice, and without Begin.
+	End() error
+}
+
 // Endpoint is where a component serves metrics in the Prometheus text format.
 type Endpoint struct {
 	// Component as in Process, such as etcd or kube-apiserver.

@@ -74,12 +74,13 @@ type Target struct {
 }
 
 var (
-	_ target.Target     = (*Target)(nil)
-	_ target.KubeAPI    = (*Target)(nil)
-	_ target.Supervised = (*Target)(nil)
-	_ target.Datastore  = (*Target)(nil)
-	_ target.Emulation  = (*Target)(nil)
-	_ target.Folder     = (*Target)(nil)
+	_ target.Target      = (*Target)(nil)
+	_ target.KubeAPI     = (*Target)(nil)
+	_ target.Supervised  = (*Target)(nil)
+	_ target.Datastore   = (*Target)(nil)
+	_ target.Emulation   = (*Target)(nil)
+	_ target.Folder      = (*Target)(nil)
+	_ target.Disturbable = (*Target)(nil)
 )
 
 // Parts names the binaries that a target of the spec is made of, but for the
@@ -190,6 +191,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Datastore
 		target.Emulation
 		target.Folder
+		target.Disturbable
 	}
 	switch {
 	case !servesAPI(t.spec):

@@ -140,7 +140,7 @@ func (u *update) do(ctx context.Context, parts workload.Timer) workload.Result {
 			switch {
 			case fate == applied && u.retries > 0:
 				return u.done(workload.Result{}, applied)
-			case fate != lost || last: // without its revision, no update can be tried again
+			case last: // else it is tried again: what was applied after all has another revision by then, and our mark
 				r.Reason = fate
 				return r
 			}

@@ -1,0 +1,122 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Fault is what is done to the target while the phases of a step run; exactly one
+// kind of it. It ends with the step at the latest, and whatever ends the run.
+type Fault struct {
+	// Stops the processes of a component (SIGSTOP), and lets them go on: a machine that stands still.
+	Pause *PauseFault `json:"pause,omitempty"`
+	// Lets a component write to its disk only so often (blkio, of version 1 of control groups): for root on Linux, where that exists.
+	SlowDisk *SlowDiskFault `json:"slowDisk,omitempty"`
+}
+
+// FaultSpan is what a fault is done to, and when.
+type FaultSpan struct {
+	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3), kube-apiserver, kine, …; database servers cannot be disturbed.
+	Component string `json:"component"`
+	// How long after the start of the step's phases it begins. Default: at once.
+	After Duration `json:"after,omitempty"`
+	// How long it lasts.
+	For Duration `json:"for"`
+}
+
+// PauseFault stops a component.
+type PauseFault struct {
+	FaultSpan `json:",inline"`
+}
+
+// SlowDiskFault slows the disk down for one component.
+type SlowDiskFault struct {
+	FaultSpan `json:",inline"`
+	// Most writes that the disk takes from the component; one fdatasync is several. Default 5/s.
+	Writes Rate `json:"writes,omitempty" jsonschema:"default=5/s"`
+}
+
+func (f *Fault) setDefaults() {
+	if f != nil && f.SlowDisk != nil {
+		f.SlowDisk.Writes = or(f.SlowDisk.Writes, 5)
+	}
+}
+
+// Span is what the fault is done to, and when.
+func (f *Fault) Span() FaultSpan {
+	switch {
+	case f.Pause != nil:
+		return f.Pause.FaultSpan
+	case f.SlowDisk != nil:
+		return f.SlowDisk.FaultSpan
+	}
+	return FaultSpan{}
+}
+
+// InWords says what is done, for plans and reports.
+func (f *Fault) InWords() string {
+	what := "paused"
+	if f.SlowDisk != nil {
+		what = fmt.Sprintf("held to %v writes to its disk", f.SlowDisk.Writes)
+	}
+	span := f.Span()
+	return fmt.Sprintf("%s is %s for %v, from %v on", span.Component, what, time.Duration(span.For), time.Duration(span.After))
+}
+
+// disturbance checks what is done to the target.
+func (v *validator) disturbance(path string, step *Step) {
+	f := step.Fault
+	if f == nil {
+		return
+	}
+	switch path += ".fault"; {
+	case f.Pause != nil:
+		path += ".pause"
+	case f.SlowDisk != nil:
+		path += ".slowDisk"
+	}
+	if v.target.Local == nil {
+		v.fault(path, "only a local target can be disturbed: its components are processes of plimsoll")
+		return
+	}
+	span := f.Span()
+	if known := v.target.Local.components(); !slices.Contains(known, span.Component) {
+		v.fault(path+".component", "no component is called %q%s; there are %s", span.Component, NearMiss(span.Component, known), strings.Join(known, ", "))
+	}
+	if span.For <= 0 {
+		v.fault(path+".for", "must be longer than nothing")
+	}
+	if f.SlowDisk != nil && f.SlowDisk.Writes < 1 {
+		v.fault(path+".writes", "is %v, but must be 1/s at least", f.SlowDisk.Writes)
+	}
+}
+
+// components are the names of those that can be disturbed: all but database
+// servers, whose processes leave the group of the one that plimsoll knows.
+func (t *LocalTarget) components() []string {
+	var all []string
+	switch d := t.Datastore; {
+	case d.Kine != nil:
+		all = append(all, "kine")
+	case d.Etcd != nil && d.Etcd.Members > 1:
+		for i := range d.Etcd.Members {
+			all = append(all, fmt.Sprintf("etcd-%d", i+1))
+		}
+	default:
+		all = append(all, "etcd")
+	}
+	for _, c := range []struct {
+		name string
+		has  bool
+	}{
+		{"kube-apiserver", t.KubeAPIServer.enabled()}, {"kube-controller-manager", t.KubeControllerManager != nil},
+		{"kube-scheduler", t.KubeScheduler != nil}, {"kwok", t.Kwok != nil}, {"steve", t.Steve != nil},
+	} {
+		if c.has {
+			all = append(all, c.name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,159 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/target"
+)
+
+// Pause gets ready to stop a component.
+func (t *Target) Pause(component string) (target.Disturbance, error) {
+	p, err := t.disturbed(component)
+	if err != nil {
+		return nil, err
+	}
+	return pause{p}, nil
+}
+
+func (t *Target) disturbed(component string) (*process.Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.running[component]; p != nil && !t.closed {
+		return p, nil
+	}
+	return nil, fmt.Errorf("no component %s runs that could be disturbed", component)
+}
+
+type pause struct{ process *process.Process }
+
+func (p pause) Begin() error {
+	p.process.Pause()
+	return nil
+}
+
+func (p pause) End() error {
+	p.process.Resume()
+	return nil
+}
+
+// blkio is where version 1 of control groups throttles disks. Version 2 attributes
+// writes to whoever dirtied the page, but needs its io controller to be handed down,
+// which only the system's own manager may do.
+const blkio = "/sys/fs/cgroup/blkio"
+
+// slowDisk is a control group of plimsoll's own, which a process is put into. What
+// it waits for, an fdatasync for instance, is throttled; the file system's journal,
+// which the kernel writes, is not.
+type slowDisk struct {
+	process *process.Process
+	group   string // its folder
+	origin  string // that of the group that the process was in
+	rule    string // DEVICE NUMBER
+	device  string
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// SlowDisk gets ready to hold a component to some writes a second.
+func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturbance, error) {
+	p, err := t.disturbed(component)
+	if err != nil {
+		return nil, err
+	}
+	s := &slowDisk{process: p}
+	if s.device, err = wholeDevice(t.data); err != nil {
+		return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
+	}
+	if _, err := os.Stat(filepath.Join(blkio, "blkio.throttle.write_iops_device")); err != nil {
+		return nil, fmt.Errorf("slow down the disk of %s: %w: this machine cannot throttle disks (blkio, version 1 of control groups); pause the component instead", component, err)
+	}
+	s.rule = s.device + " " + strconv.Itoa(writesPerSecond)
+	if s.origin, err = groupOf(p.PID()); err != nil {
+		return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
+	}
+	sweepGroups()
+	if s.group, err = os.MkdirTemp(blkio, fmt.Sprintf("%s%d-", groupPrefix, os.Getpid())); err != nil {
+		return nil, fmt.Errorf("slow down the disk of %s: %w: run as root, or pause the component instead", component, err)
+	}
+	if err := write(s.group, "cgroup.procs", strconv.Itoa(p.PID())); err != nil {
+		return nil, fmt.Errorf("slow down the disk of %s: %w", component, errors.Join(err, s.End()))
+	}
+	return s, nil
+}
+
+func (s *slowDisk) Begin() error { return write(s.group, "blkio.throttle.write_iops_device", s.rule) }
+
+// End lets all writes through, and the process back to where it was.
+func (s *slowDisk) End() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil
+	}
+	s.ended = true
+	err := write(s.group, "blkio.throttle.write_iops_device", s.device+" 0")
+	if back := write(s.origin, "cgroup.procs", strconv.Itoa(s.process.PID())); back != nil && !errors.Is(back, unix.ESRCH) {
+		err = errors.Join(err, back)
+	}
+	return errors.Join(err, unix.Rmdir(s.group))
+}
+
+func write(group, file, text string) error {
+	return os.WriteFile(filepath.Join(group, file), []byte(text+"\n"), 0o644)
+}
+
+// wholeDevice gives the number of the disk, rather than of the partition, that a folder is on.
+func wholeDevice(folder string) (string, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(folder, &stat); err != nil {
+		return "", err
+	}
+	number := fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
+	device, err := filepath.EvalSymlinks("/sys/dev/block/" + number)
+	if err != nil {
+		return "", fmt.Errorf("%s is on no block device that could be throttled; it may be memory, or a network's", folder)
+	}
+	if _, err := os.Stat(filepath.Join(device, "partition")); err == nil {
+		device = filepath.Dir(device)
+	}
+	whole, err := os.ReadFile(filepath.Join(device, "dev"))
+	return strings.TrimSpace(string(whole)), err
+}
+
+// groupOf gives the folder of the group that a process is in.
+func groupOf(pid int) (string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(data)) {
+		if _, path, ok := strings.Cut(strings.TrimSpace(line), ":blkio:"); ok {
+			return filepath.Join(blkio, path), nil
+		}
+	}
+	return "", fmt.Errorf("process %d is in no group of blkio", pid)
+}
+
+const groupPrefix = "plimsoll-"
+
+// sweepGroups removes what killed plimsolls left: groups named after processes that
+// are gone. The kernel removes none that still has a process.
+func sweepGroups() {
+	groups, _ := filepath.Glob(filepath.Join(blkio, groupPrefix+"*"))
+	for _, group := range groups {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(group), groupPrefix), "-")
+		if n, err := strconv.Atoi(pid); err == nil && errors.Is(unix.Kill(n, 0), unix.ESRCH) {
+			_ = unix.Rmdir(group)
+		}
+	}
+}
