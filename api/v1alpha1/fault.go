@@ -111,7 +111,7 @@ func (t *LocalTarget) components() []string {
 		name string
 		has  bool
 	}{
-		{"kube-apiserver", t.KubeAPIServer.enabled()}, {"kube-controller-manager", t.KubeControllerManager != nil},
+		{"kube-apiserver", t.KubeAPIServer.On()}, {"kube-controller-manager", t.KubeControllerManager != nil},
 		{"kube-scheduler", t.KubeScheduler != nil}, {"kwok", t.Kwok != nil}, {"steve", t.Steve != nil},
 	} {
 		if c.has {
