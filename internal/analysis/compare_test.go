@@ -194,6 +194,15 @@ func TestWhatDiffersByAccidentIsTold(t *testing.T) {
 			t.Errorf("warnings = %v, want %q", warnings, want)
 		}
 	}
+	elsewhere := twoVariants(1)
+	elsewhere.Variants[1].Changes = []string{"target.local.datastore.etcd.dataDir: /dev/shm"}
+	moved := newWorld(t, elsewhere)
+	moved.run("old", nil, 1, outcome{took: 5 * ms})
+	moved.environment = func(e *store.Environment) { e.Host.FileSystem, e.Host.Device = "tmpfs", "tmpfs" }
+	moved.run("new", nil, 1, outcome{took: 5 * ms})
+	if all := moved.analyze().Warnings; warned(all, "machine: ") {
+		t.Errorf("a variant on another disk is warned of: %v", all)
+	}
 	laid := twoVariants(1)
 	laid.Variants[1].Changes = []string{"target.local.datastore.etcd.version: 3.5.0"}
 	e := Experiment{Design: laid}

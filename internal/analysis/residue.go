@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
@@ -90,11 +91,17 @@ func differing(all []facts) []string {
 // warnOfResidue names what differs between runs beside what the design varies.
 func (e *Experiment) warnOfResidue(groups []*group) {
 	var machines, tools []facts
+	disks := e.variesTheDisk()
 	byVariant := map[string][]facts{}
 	var variants []string // in the order of the design
 	for _, g := range groups {
 		for _, run := range g.runs {
-			machines = append(machines, machineOf(run.Environment.Host))
+			machine := machineOf(run.Environment.Host)
+			if disks { // what else differs is by accident
+				delete(machine, "the file system")
+				delete(machine, "the disk")
+			}
+			machines = append(machines, machine)
 			if byVariant[g.Variant] == nil {
 				variants = append(variants, g.Variant)
 			}
@@ -126,6 +133,16 @@ func (e *Experiment) warnOfResidue(groups []*group) {
 			e.warn("components", "variants differ in "+what+", which no variant asks for", why, mend)
 		}
 	}
+}
+
+// variesTheDisk says whether a variant has its data elsewhere than others.
+func (e *Experiment) variesTheDisk() bool {
+	return slices.ContainsFunc(e.Design.Variants, func(v design.Variant) bool {
+		return slices.ContainsFunc(v.Changes, func(change string) bool {
+			path, _, _ := strings.Cut(change, ": ")
+			return strings.HasSuffix(path, ".dataDir") || path == "target.directory.path"
+		})
+	})
 }
 
 // changes says whether a variant says that it changes a component, or which
