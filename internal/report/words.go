@@ -18,6 +18,9 @@ import (
 // to, in words. It is empty for a result that holds no experiment.
 func answer(result *analysis.Result) verdict {
 	v := verdict{Tone: neutral}
+	if result.Design.Blocks == 1 && len(result.Comparisons) > 0 { // which one block cannot decide
+		v.objectivesOfOneBlock(result)
+	}
 	v.comparisons(result)
 	for _, l := range result.LoadLines {
 		v.say("%s", loadLineSentence(l, len(result.LoadLines) > 1))
@@ -48,6 +51,28 @@ func severalRuns(result *analysis.Result) bool { return len(result.Runs) > 1 && 
 // isExperiment says whether there is more to show than the runs one by one.
 func isExperiment(result *analysis.Result) bool {
 	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0
+}
+
+// objectivesOfOneBlock says of each objective in which runs it held, as far as these are few.
+func (v *verdict) objectivesOfOneBlock(result *analysis.Result) {
+	all := objectivesOver(result)
+	var names []string
+	where := map[string][]string{}
+	for _, o := range all {
+		if where[o.Name] == nil {
+			names = append(names, o.Name)
+		}
+		where[o.Name] = append(where[o.Name], fmt.Sprintf("%s with %s (%s)", choose(o.Held == o.Runs, "yes", "no"), oneLine(o.Where), o.Worst))
+	}
+	if len(names) > mostSentences || len(all) > mostSentences*len(names) {
+		return
+	}
+	for _, name := range names {
+		v.say("%s: %s.", upperFirst(oneLine(name)), strings.Join(where[name], ", "))
+	}
+	if slices.ContainsFunc(all, func(o *overRuns) bool { return o.Held < o.Runs }) {
+		v.worsen(bad)
+	}
 }
 
 // mostSentences is how many comparisons are told one by one.
