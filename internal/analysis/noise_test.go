@@ -95,3 +95,15 @@ func TestGrowthIsToldOfEnoughPoints(t *testing.T) {
 		t.Errorf("in words: %q", words)
 	}
 }
+
+func TestALoadLineOfFewOperationsIsDoubtful(t *testing.T) {
+	w := newWorld(t, twoVariants(1))
+	w.info = func(info *store.RunInfo) {
+		info.Objectives = []store.ObjectiveInfo{bound("p99(walks.walk.service)", 0.5, 0)}
+	}
+	w.run("old", nil, 1, outcome{took: 100 * ms, points: sizes(), slower: 1})
+	line := w.analyze().LoadLines[0]
+	if said := strings.Join(line.Warnings, " "); strings.Count(said, "rests on few operations (20 at objects=4000") != 1 {
+		t.Errorf("warnings = %q, want one of a p99 of 20 operations", said)
+	}
+}

@@ -110,7 +110,7 @@ func (v *verdict) explored(comparisons []*analysis.Comparison) {
 	v.say("No primary measure was declared, so nothing was tested that had been asked before. Of %s, %s.",
 		plural(len(comparisons), "exploratory comparison", "exploratory comparisons"), tallyVerdicts(comparisons))
 	if fewest, known := fewestRuns(comparisons); known && fewest < 2 {
-		v.say("Of one run of each nothing is known but what it measured: the ratios tell noise and difference apart no more.")
+		v.say("With one run of each nothing is known of noise: any of the ratios may be that.")
 	}
 	for _, c := range notable(comparisons, 3) {
 		v.say("%s", sentence(c))
