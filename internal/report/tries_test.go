@@ -100,3 +100,17 @@ func TestBriefLinesHavePoints(t *testing.T) {
 		t.Errorf("a line of one sample is not drawn: %s", svg)
 	}
 }
+
+func TestRunsWithoutObjectivesMakeAPage(t *testing.T) {
+	result := repetitions()
+	for _, run := range result.Runs {
+		run.Objectives, run.Warnings = nil, nil
+	}
+	var page strings.Builder
+	if err := HTML(&page, result); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(page.String(), "No objectives were declared"); n != 1 {
+		t.Errorf("that there are no objectives is said %d times, want once", n)
+	}
+}
