@@ -31,6 +31,9 @@ func Analyze(ctx context.Context, results *store.Results) (*Result, error) {
 		result.Runs = append(result.Runs, analyzeRun(ctx, run, laid.Primary))
 	}
 	result.Experiment = experimentOf(result, laid)
+	if planned := results.Planned(); laid.Search == nil && planned > len(runs) {
+		result.RunsPlanned = planned
+	}
 	if unlaid != nil {
 		result.warn("design", unlaid.Error(), "the plan is damaged: all runs of a kind are taken together, and none is a baseline", "")
 	}
@@ -75,7 +78,10 @@ func analyzeRun(ctx context.Context, stored *store.Run, primary []design.Primary
 	run.addOutcomes(gathered)
 	run.addCurves()
 	run.addHeatmaps(gathered)
-	reader := run.openMetrics(stored)
+	var reader *metrics.Reader
+	if !stored.Starting() {
+		reader = run.openMetrics(stored)
+	}
 	if reader != nil {
 		defer reader.Close()
 		run.addUsage(ctx, reader)
@@ -141,7 +147,7 @@ func statusOf(stored *store.Run) (Status, string) {
 	case ended:
 		return Incomplete, "the run came to its end, but its target could not be stopped or its results not be written"
 	}
-	return Incomplete, "plimsoll was killed, or is still running"
+	return Incomplete, "it is still running, or was killed"
 }
 
 func stepOf(info store.StepInfo, s spans, g gathered) *Step {

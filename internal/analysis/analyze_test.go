@@ -176,7 +176,7 @@ func TestHowARunEnds(t *testing.T) {
 			f.event(10, store.RunEnded, "")
 			must(t, f.writer.Close(false))
 		}, Failed, "message of run-failed"},
-		"killed": {func(*fixture) {}, Incomplete, "plimsoll was killed, or is still running"},
+		"killed": {func(*fixture) {}, Incomplete, "it is still running, or was killed"},
 		"with a target that cannot be stopped": {func(f *fixture) {
 			f.event(13, store.RunEnded, "")
 			must(t, f.writer.Close(false))

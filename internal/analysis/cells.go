@@ -28,6 +28,11 @@ func experimentOf(result *Result, laid design.Design) Experiment {
 	e.References = referencesOf(laid, groups)
 	e.warnOfDesign(groups)
 	e.warnOfResidue(groups)
+	if noise := noiseIn(result.Runs, groups); len(result.Runs) == 1 {
+		result.Runs[0].Warnings = append(result.Runs[0].Warnings, noise...)
+	} else {
+		e.Warnings = append(e.Warnings, noise...)
+	}
 	return e
 }
 
@@ -50,6 +55,9 @@ func (e *Experiment) exclude(runs []*Run) {
 
 // excludedBy is the rule by which a run is in no comparison; empty if it is.
 func (r *Run) excludedBy() string {
+	if r.lost() {
+		return "a run that is damaged is left out"
+	}
 	switch r.Status {
 	case Failed:
 		return "a run that failed is left out"
@@ -60,6 +68,9 @@ func (r *Run) excludedBy() string {
 	}
 	return ""
 }
+
+// lost says that it is not known what the run was of.
+func (r *Run) lost() bool { return r.stored != nil && r.stored.Unreadable != nil }
 
 // group is a cell with its runs.
 type group struct {
@@ -72,6 +83,9 @@ type group struct {
 func groupsOf(laid design.Design, runs []*Run) []*group {
 	var groups []*group
 	for _, run := range runs {
+		if run.lost() {
+			continue
+		}
 		at := slices.IndexFunc(groups, func(g *group) bool { return g.Key() == run.Cell.Key() })
 		if at < 0 {
 			at = len(groups)

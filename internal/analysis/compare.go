@@ -163,7 +163,7 @@ func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
 		case read.atLeast > 0:
 			lowerBounds++
 		}
-		if ok && isQuantile && notOfLanguage == nil && !enough(read.n, q) {
+		if ok && isQuantile && q > 50 && notOfLanguage == nil && !enough(read.n, q) {
 			few++
 		}
 	}

@@ -65,6 +65,11 @@ func Compare(ctx context.Context, base, head *store.Results) (*Result, error) {
 	judge(e.Comparisons)
 	slices.SortStableFunc(e.Comparisons, func(x, y *Comparison) int { return cmp.Compare(rankOf(x.Subject), rankOf(y.Subject)) })
 	for _, s := range []side{b, h} {
+		for _, run := range s.result.Runs {
+			named := *run
+			named.Name = s.label + "/" + run.Name
+			result.Compared = append(result.Compared, &named)
+		}
 		for _, x := range s.result.Excluded {
 			x.Name = s.label + "/" + x.Name
 			e.Excluded = append(e.Excluded, x)
@@ -209,6 +214,14 @@ func (e *Experiment) warnOfStrangers(b, h side, pairs []pairing) {
 	for _, s := range []side{b, h} {
 		for _, w := range s.result.Warnings {
 			if w.About != "design" {
+				w.About = s.label + ": " + w.About
+				e.Warnings = append(e.Warnings, w)
+			}
+		}
+	}
+	for _, s := range []side{b, h} {
+		if len(s.result.Runs) == 1 { // of several, the experiment has them
+			for _, w := range noiseIn(s.result.Runs, s.groups) {
 				w.About = s.label + ": " + w.About
 				e.Warnings = append(e.Warnings, w)
 			}

@@ -9,6 +9,8 @@ import (
 // Experiment is what all runs together came to: what result.json has beside the runs.
 type Experiment struct {
 	Design design.Design `json:"design"`
+	// RunsPlanned is how many runs there are to be, if not all of them have begun.
+	RunsPlanned int `json:"runsPlanned,omitempty"`
 	// Cells are the combinations of variant and parameters that were run, in the order of the design.
 	Cells []*Cell `json:"cells,omitempty"`
 	// Comparisons hold each variant against the baseline, at the same parameters: primary measures first.
@@ -88,7 +90,8 @@ type Growth struct {
 	Fit       stats.Growth  `json:"fit"`
 	// InWords says it: "linear", "faster than linear", ….
 	InWords string `json:"inWords"`
-	// FirstPast is the first point past an objective's bound on the same measure.
+	// FirstPast is the first point past each bound that an objective sets on the same measure or, of a time
+	// without one, past a second.
 	FirstPast []Crossing `json:"firstPast,omitempty"`
 }
 
@@ -124,9 +127,33 @@ type LoadLine struct {
 	Objective *Objective `json:"objective,omitempty"`
 	Run       int        `json:"run,omitempty"`
 	At        *float64   `json:"atSeconds,omitempty"`
-	// Log is what the components wrote around that moment.
+	// NotMeasured are the objectives that had a value at no load: the line is that of the others.
+	NotMeasured []string `json:"notMeasured,omitempty"`
+	// Tries are what a search tried, by value.
+	Tries []Try `json:"tries,omitempty"`
+	// Log is what the components wrote while it was measured, around that moment.
 	Log      []LogLine `json:"log,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// Try is one value that a search tried.
+type Try struct {
+	Point      store.Point      `json:"point"`
+	Run        int              `json:"run"`
+	Held       bool             `json:"held"`
+	Note       string           `json:"note,omitempty"`
+	Objectives []TriedObjective `json:"objectives"`
+}
+
+// TriedObjective is how an objective fared at one value of a search.
+type TriedObjective struct {
+	Name  string   `json:"name"`
+	Bound string   `json:"bound"`
+	Unit  string   `json:"unit,omitempty"`
+	Value *float64 `json:"value"`
+	Held  bool     `json:"held"`
+	// NotMeasured objectives have neither held nor broken.
+	NotMeasured bool `json:"notMeasured,omitempty"`
 }
 
 // LogLine is a line that a component wrote.

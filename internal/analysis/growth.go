@@ -176,7 +176,7 @@ func grown(s Subject, cell design.Cell, parameter string, samples []valueAt, run
 		return nil
 	}
 	g.Fit = stats.LogLog(points)
-	g.InWords = g.Fit.Words()
+	g.InWords = GrowthWords(g.Fit, parameter, len(g.Points))
 	for _, b := range boundsOn(s, runs) {
 		g.FirstPast = append(g.FirstPast, b.crossing(xs, ys, g.Points))
 	}
@@ -190,8 +190,8 @@ type lineBound struct {
 	direction stats.Direction
 }
 
-// boundsOn are those that objectives set on a measure, and, of a time, one
-// second: what a user notices, and the Kubernetes SLO for a single object.
+// boundsOn are those that objectives set on a measure or, of a time without any,
+// one second: what a user notices, and the Kubernetes SLO for a single object.
 func boundsOn(s Subject, runs []*Run) []lineBound {
 	var bounds []lineBound
 	add := func(b lineBound) {
@@ -217,7 +217,7 @@ func boundsOn(s Subject, runs []*Run) []lineBound {
 		}
 	}
 	m, err := measure.Parse(s.Measure)
-	if err == nil && m.Unit() == measure.Seconds && slices.Contains([]string{"mean", "p50", "p99"}, m.Statistic) {
+	if len(bounds) == 0 && err == nil && m.Unit() == measure.Seconds && slices.Contains([]string{"mean", "p50", "p99"}, m.Statistic) {
 		add(lineBound{"≤ 1s", 1, stats.LowerIsBetter})
 	}
 	return bounds

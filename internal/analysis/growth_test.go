@@ -41,8 +41,8 @@ func TestGrowthAlongASweep(t *testing.T) {
 	if k := *old.Fit.Exponent.Value; math.Abs(k-1) > 0.02 || !strings.Contains(old.InWords, "grows linearly") {
 		t.Errorf("exponent %v, %q; want 1, linear", k, old.InWords)
 	}
-	if len(old.FirstPast) != 2 || old.FirstPast[0].Bound != "≤ 700ms" || *old.FirstPast[0].At != 4000 || old.FirstPast[1].Bound != "≤ 1s" || *old.FirstPast[1].At != 8000 {
-		t.Errorf("first past %+v, want 700 ms at 4000 and 1 s at 8000", old.FirstPast)
+	if len(old.FirstPast) != 1 || old.FirstPast[0].Bound != "≤ 700ms" || *old.FirstPast[0].At != 4000 {
+		t.Errorf("first past %+v, want 700 ms at 4000 and nothing that nobody declared", old.FirstPast)
 	}
 	flat := result.growth(t, "mean(walks.walk.service)", "new")
 	if flat.Primary || flat.FirstPast[0].At != nil || !strings.Contains(flat.InWords, "does not grow") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll.dev/plimsoll/internal/measure"
 	"plimsoll.dev/plimsoll/internal/stats"
@@ -65,6 +66,7 @@ func (g *group) searchedLines() []*LoadLine {
 	for _, block := range blocks {
 		if line := lineOf(trials[block]); line != nil {
 			line.Cell, line.Block = g.Cell.Cell, block
+			line.Tries = triesOf(trials[block])
 			line.Warnings = append(line.Warnings, invalid[block]...)
 			all = append(all, line)
 		}
@@ -81,31 +83,62 @@ type trial struct {
 	broke *Objective
 	at    *float64
 	note  string
+	// within is the measured time under this load.
+	within span
+	// judged are the objectives as they were at this load; those without a value were not measured.
+	judged []Objective
 }
 
 // tryStep says how a run fared at a point of a sweep; false says that nothing
 // can be said: the point was not reached, or has no objective, or plimsoll was the limit.
 func (r *Run) tryStep(step *Step) (trial, bool) {
-	t := trial{run: r, point: *step.Point, held: true}
+	t := trial{run: r, point: *step.Point, held: true, within: span{step.Start, step.End}}
 	if r.Status == Invalid || step.End == 0 {
 		return t, false
 	}
 	if !r.ended(step) {
 		return r.diedIn(t)
 	}
-	any := false
 	for _, o := range r.Objectives {
 		if o.PromQL != "" {
 			o = r.expressionWithin(o, step)
 		} else if !step.has(o) {
 			continue
 		}
-		any = true
-		if t.held && !o.Held {
-			t.breakAt(o, r.firstPast(o, step))
-		}
+		t.judge(o, func() *float64 { return r.firstPast(o, step) })
 	}
-	return t, any
+	return t, t.measured()
+}
+
+// judge takes an objective into account. One that was not measured has neither
+// held nor broken.
+func (t *trial) judge(o Objective, at func() *float64) {
+	t.judged = append(t.judged, o)
+	if t.held && !o.Held && !t.run.unmeasured(o) {
+		t.breakAt(o, at())
+	}
+}
+
+// measured says that the run has a word on any objective.
+func (t *trial) measured() bool {
+	return slices.ContainsFunc(t.judged, func(o Objective) bool { return !t.run.unmeasured(o) })
+}
+
+// unmeasured says that there is no value because nobody measured it, rather than
+// because no operation succeeded.
+func (r *Run) unmeasured(o Objective) bool {
+	if o.Value != nil || o.Held {
+		return false
+	}
+	m, err := measure.Parse(o.Measure)
+	if o.PromQL != "" || err != nil {
+		return true
+	}
+	phase := r.phase(m.Phase)
+	if phase == nil || phase.Count == 0 {
+		return true
+	}
+	return phase.operation(m.Operation) == nil && phase.Succeeded > 0
 }
 
 // ended says whether a step came to its end: a run that failed or was
@@ -152,16 +185,14 @@ func (r *Run) tryProbe() (trial, bool) {
 	if r.Probe == nil || r.Status != Complete && r.Status != Failed {
 		return trial{}, false
 	}
-	t := trial{run: r, point: *r.Probe, held: true}
+	t := trial{run: r, point: *r.Probe, held: true, within: r.measured()}
 	if r.Status == Failed {
 		return r.diedIn(t)
 	}
 	for _, o := range r.Objectives {
-		if t.held && !o.Held {
-			t.breakAt(o, r.firstPast(o, nil))
-		}
+		t.judge(o, func() *float64 { return r.firstPast(o, nil) })
 	}
-	return t, len(r.Objectives) > 0
+	return t, t.measured()
 }
 
 func (t *trial) breakAt(o Objective, at *float64) {
@@ -240,10 +271,82 @@ func lineOf(trials []trial) *LoadLine {
 		}
 	}
 	slices.Sort(line.Runs)
+	line.NotMeasured = neverMeasured(trials)
+	line.doubt(trials)
 	if line.Broke != nil {
 		line.count(trials)
 	}
 	return line
+}
+
+// neverMeasured names the objectives that had a value at no load.
+func neverMeasured(trials []trial) []string {
+	var names []string
+	measured := map[string]bool{}
+	for _, t := range trials {
+		for _, o := range t.judged {
+			name := withoutPoint(o)
+			measured[name] = measured[name] || !t.run.unmeasured(o)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return measured[name] })
+}
+
+// withoutPoint is the name of an objective as it was declared.
+func withoutPoint(o Objective) string {
+	m, err := measure.Parse(o.Measure)
+	if err != nil {
+		return o.Name
+	}
+	if _, point, swept := strings.Cut(m.Phase, "@"); swept && point != "" {
+		if at := strings.LastIndex(o.Name, " at "); at > 0 {
+			return o.Name[:at]
+		}
+	}
+	return o.Name
+}
+
+// doubt warns if percentiles that decide where the line is rest on too few operations.
+func (l *LoadLine) doubt(trials []trial) {
+	var said []string
+	for _, t := range trials {
+		if (l.Held == nil || t.point != *l.Held) && (l.Broke == nil || t.point != *l.Broke) {
+			continue
+		}
+		for _, o := range t.judged {
+			m, err := measure.Parse(o.Measure)
+			if err != nil || o.Value == nil {
+				continue
+			}
+			q, is := measure.Quantile(m.Statistic)
+			name := withoutPoint(o)
+			if !is || q <= 50 || enough(o.N, q) || slices.Contains(said, name) {
+				continue
+			}
+			said = append(said, name)
+			l.Warnings = append(l.Warnings, fmt.Sprintf(
+				"%s rests on few operations (%d at %v, of which fewer than %d lie beyond the percentile), so that single ones decide where the line is; measure longer.",
+				name, o.N, t.point, tail))
+		}
+	}
+}
+
+// triesOf are what a search tried, by value and run.
+func triesOf(trials []trial) []Try {
+	var tries []Try
+	for _, t := range trials {
+		try := Try{Point: t.point, Run: t.run.Index, Held: t.held, Note: t.note, Objectives: []TriedObjective{}}
+		for _, o := range t.judged {
+			try.Objectives = append(try.Objectives, TriedObjective{
+				Name: o.Name, Bound: o.Text, Unit: o.Unit, Value: o.Value, Held: o.Held, NotMeasured: t.run.unmeasured(o),
+			})
+		}
+		tries = append(tries, try)
+	}
+	return tries
 }
 
 // explain says what broke first.
@@ -253,7 +356,7 @@ func (l *LoadLine) explain(t trial) {
 		l.Warnings = append(l.Warnings, t.note)
 	}
 	if t.at != nil {
-		l.Log = t.run.logAround(*t.at)
+		l.Log = t.run.logAround(*t.at, t.within, t.broke == nil || t.broke.PromQL != "")
 	}
 }
 
@@ -277,18 +380,19 @@ func (l *LoadLine) count(trials []trial) {
 const (
 	logSeconds = 5.0
 	logLines   = 10
-	logWidth   = 400 // bytes of a line
+	logWidth   = 130 // letters of a line; with its component and time it then fits into 160
 )
 
-// logAround is what the components wrote around a moment: warnings and worse
-// before others, and what is near before what is far.
-func (r *Run) logAround(at float64) []LogLine {
+// logAround is what the components wrote while a load was measured: warnings and
+// worse before others, and what is near a moment before what is far. Of a moment
+// that is known, what is farther than a few seconds has nothing to do with it.
+func (r *Run) logAround(at float64, within span, known bool) []LogLine {
 	if r.stored == nil {
 		return nil
 	}
 	var near []store.LogLine
 	r.stored.LogLines(func(l store.LogLine) {
-		if math.Abs(l.At-at) <= logSeconds {
+		if within.start <= l.At && l.At <= within.end && (!known || math.Abs(l.At-at) <= logSeconds) {
 			near = append(near, l)
 		}
 	})
@@ -305,16 +409,9 @@ func (r *Run) logAround(at float64) []LogLine {
 	slices.SortStableFunc(near, func(a, b store.LogLine) int { return cmp.Compare(a.At, b.At) })
 	var lines []LogLine
 	for _, l := range near {
-		lines = append(lines, LogLine{l.Component, &l.At, shortened(l.Text)})
+		lines = append(lines, LogLine{l.Component, &l.At, l.Brief(logWidth)})
 	}
 	return lines
-}
-
-func shortened(text string) string {
-	if len(text) <= logWidth {
-		return text
-	}
-	return string([]rune(text[:logWidth])) + "…"
 }
 
 // loadLines compares what searches found, block by block.

@@ -16,9 +16,9 @@ func TestTheLoadLineOfSeveralRunsIsTheLowest(t *testing.T) {
 	}
 	w.run("old", nil, 1, outcome{took: 100 * ms, points: sizes(), slower: 1})
 	second := w.run("old", nil, 2, outcome{took: 150 * ms, points: sizes(), slower: 1})
-	logged(t, second, "etcd", strings.Repeat(fmt.Sprintf("{\"level\":\"info\",\"ts\":%q}\n", start().Add(after(2)).Format("2006-01-02T15:04:05.000000Z07:00")), 20)+
-		fmt.Sprintf("{\"level\":\"warn\",\"ts\":%q,\"msg\":\"apply request took too long\"}\n", start().Add(after(6)).Format("2006-01-02T15:04:05.000000Z07:00"))+
-		fmt.Sprintf("{\"level\":\"warn\",\"ts\":%q,\"msg\":\"long after\"}\n", start().Add(after(60)).Format("2006-01-02T15:04:05.000000Z07:00")))
+	logged(t, second, "etcd", strings.Repeat(fmt.Sprintf("{\"level\":\"info\",\"ts\":%q}\n", start().Add(after(2.5)).Format("2006-01-02T15:04:05.000000Z07:00")), 20)+
+		fmt.Sprintf("{\"level\":\"warn\",\"ts\":%q,\"msg\":\"apply request took too long\"}\n", start().Add(after(2.8)).Format("2006-01-02T15:04:05.000000Z07:00"))+
+		fmt.Sprintf("{\"level\":\"warn\",\"ts\":%q,\"msg\":\"long after\"}\n", start().Add(after(6)).Format("2006-01-02T15:04:05.000000Z07:00")))
 	line := w.analyze().LoadLines[0]
 	if line.Held.Value != 2000 || line.Broke.Value != 4000 || line.Run != 2 || line.Objective == nil || *line.Objective.Value < 0.59 {
 		t.Errorf("load line = %+v, want 2000, as the second run broke at 4000", line)

@@ -64,7 +64,7 @@ func judgeMeasure(run *Run, info store.ObjectiveInfo) Objective {
 	}
 	o.Value, o.N = &r.value, r.n
 	o.Held = (info.Max == nil || r.value <= *info.Max) && (info.Min == nil || r.value >= *info.Min)
-	if q, ok := measure.Quantile(m.Statistic); ok && !enough(r.n, q) {
+	if q, ok := measure.Quantile(m.Statistic); ok && q > 50 && !enough(r.n, q) {
 		o.Note = fmt.Sprintf("fewer than %d of %d samples lie beyond this percentile", tail, r.n)
 	}
 	if r.atLeast > 0 {

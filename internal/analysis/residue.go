@@ -36,9 +36,16 @@ func (e *Experiment) warnOfDesign(groups []*group) {
 		}
 	}
 	if fewest >= 0 && fewest < fewestBlocks {
+		mend := "run again with --repetitions 10"
+		if fewest < e.Design.Blocks {
+			mend = fmt.Sprintf("go on with plimsoll run --resume DIR: %d of %d planned blocks are whole", fewest, e.Design.Blocks)
+			if e.Design.Blocks < fewestBlocks {
+				mend += "; or run again with --repetitions 10"
+			}
+		}
 		e.warn("design", fmt.Sprintf("of %d blocks that are needed there are %d", fewestBlocks, fewest),
 			"with fewer there is no p value, and intervals are wide and take the noise to be normal; of one block nothing is known but what it measured",
-			"run again with --repetitions 10")
+			mend)
 	}
 }
 

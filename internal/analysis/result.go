@@ -24,6 +24,8 @@ type Result struct {
 	Title         string `json:"title,omitempty"`
 	Experiment
 	Runs []*Run `json:"runs"`
+	// Compared are the runs of both directories that Compare holds against each other; their own results hold them.
+	Compared []*Run `json:"-"`
 }
 
 // Status is how a run ended.

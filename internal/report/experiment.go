@@ -30,6 +30,7 @@ func (p *printer) experiment(result *analysis.Result) {
 		p.cells(result)
 	}
 	p.growth(result)
+	p.tries(result)
 	p.loadLogs(result)
 	p.references(result)
 	if severalRuns(result) {
@@ -69,7 +70,7 @@ func designWords(result *analysis.Result) string {
 // comparisons prints a table for each variant: primary measures, then what else was found.
 func (p *printer) comparisons(result *analysis.Result) {
 	primary, exploratory := primaryFirst(result)
-	shown := notable(exploratory, mostExploratory)
+	shown := shownOf(result)
 	for _, variant := range variantsOf(result.Comparisons) {
 		of := func(all []*analysis.Comparison) []*analysis.Comparison {
 			return slices.DeleteFunc(slices.Clone(all), func(c *analysis.Comparison) bool { return c.Variant != variant })
@@ -81,7 +82,7 @@ func (p *printer) comparisons(result *analysis.Result) {
 		}
 		p.line("")
 		base := result.Comparisons[0].Baseline
-		header := table.Row{"measure", shorten(oneLine(base), 18), shorten(oneLine(variant), 18), "ratio [95 %]", "verdict", "n"}
+		header := table.Row{"measure", shorten(oneLine(base), 18), shorten(oneLine(variant), 18), ratioHead(result.Comparisons), "verdict", "n"}
 		fitFirst(rows, header)
 		p.table(header, rows, "lrrrlr")
 	}
@@ -208,7 +209,11 @@ func (p *printer) comparisonNotes(result *analysis.Result, hidden int) {
 
 // legendWords says what the columns are.
 func legendWords(result *analysis.Result) string {
-	words := "Medians over runs, ± the wider half of the 95 % interval"
+	var confidences []float64
+	for _, c := range result.Comparisons {
+		confidences = append(confidences, c.Base.Confidence, c.Head.Confidence)
+	}
+	words := "Medians over runs, ± the wider half of the " + levelOf(confidences) + " interval"
 	if slices.ContainsFunc(result.Comparisons, func(c *analysis.Comparison) bool { return c.Base.Lo == nil || c.Head.Lo == nil }) {
 		words += " (?: fewer than 6 runs)"
 	}
@@ -292,8 +297,46 @@ func (p *printer) loadLogs(result *analysis.Result) {
 		}
 		p.section("What components wrote when %s broke the objective%s", pointWords(l.Broke), choose(len(result.LoadLines) > 1, ", "+cellWords(l.Cell), ""))
 		for _, line := range l.Log[:min(len(l.Log), 6)] {
-			p.wrapped("  ", logWords(line))
+			p.line("  " + cut(oneLine(logWords(line)), logColumns))
 		}
+	}
+}
+
+// logColumns is how wide a line of a log may be; breaking it would make it harder to read.
+const logColumns = 158
+
+// cut keeps the beginning of a text.
+func cut(text string, width int) string {
+	letters := []rune(text)
+	if len(letters) <= width {
+		return text
+	}
+	return string(letters[:width-1]) + "…"
+}
+
+// tries prints what searches tried, and what is to be known of load lines.
+func (p *printer) tries(result *analysis.Result) {
+	for _, t := range triesOf(result) {
+		header := table.Row{oneLine(t.Parameter)}
+		width := max(12, (columns-30)/max(1, len(t.Objectives)))
+		alignment := "r"
+		for _, o := range t.Objectives {
+			header = append(header, shorten(oneLine(o), width))
+			alignment += "r"
+		}
+		var rows []table.Row
+		for _, try := range t.Rows {
+			row := table.Row{try.Value}
+			for _, cell := range try.Cells {
+				row = append(row, cell)
+			}
+			rows = append(rows, append(row, p.paint(try.Result, choose(try.Held, green, red)), fmt.Sprint(try.Run)))
+		}
+		p.section("%s", t.Title)
+		p.table(append(header, "", "run"), rows, alignment+"lr")
+	}
+	for _, note := range loadNotes(result) {
+		p.section("%s", note)
 	}
 }
 
@@ -364,7 +407,7 @@ func referenceWriter(r *analysis.Reference) func(float64) string {
 		return ratio
 	}
 	if r.Growth != "" {
-		return func(v float64) string { return "x^" + ratio(v) }
+		return ratio
 	}
 	unit := unitOf(r.Measure)
 	return func(v float64) string { return quantity(v, unit, r.Text) }

@@ -20,6 +20,9 @@ type experimentView struct {
 	Forest     *figure
 	Measures   []cellRow // of an experiment that compares nothing
 	Load       *figure
+	Tries      []triesTable
+	LoadNotes  []string
+	Ratio      string // heads the column of ratios
 	Logs       []logGroup
 	Growth     []figure
 	Places     []place
@@ -70,7 +73,7 @@ func newExperimentView(result *analysis.Result, runs []runView) *experimentView 
 	}
 	v := &experimentView{
 		Result: result, Answer: answer(result), Design: designWords(result), Notes: comparisonWarnings(result),
-		Forest: newForest(result), Load: newLoadFigure(result), Logs: logsOf(result), Growth: newGrowthFigures(result),
+		Forest: newForest(result), Load: newLoadFigure(result), Logs: logsOf(result), Tries: triesOf(result), LoadNotes: loadNotes(result), Ratio: upperRatio(result), Growth: newGrowthFigures(result),
 		References: referenceRows(result),
 	}
 	v.compare(result)
@@ -84,13 +87,22 @@ func newExperimentView(result *analysis.Result, runs []runView) *experimentView 
 	return v
 }
 
+func upperRatio(result *analysis.Result) string {
+	return "R" + ratioHead(result.Comparisons)[1:]
+}
+
+// UsageShown says that any place has figures of what components used.
+func (v *experimentView) UsageShown() bool {
+	return slices.ContainsFunc(v.Places, func(p place) bool { return len(p.Usage) > 0 })
+}
+
 func (v *experimentView) compare(result *analysis.Result) {
 	if len(result.Comparisons) == 0 {
 		return
 	}
 	v.Legend = legendWords(result)
 	primary, exploratory := primaryFirst(result)
-	shown := notable(exploratory, mostExploratory)
+	shown := shownOf(result)
 	v.group("Primary measures", byPlace(primary))
 	v.group("Exploratory measures: declared by nobody before, so to be confirmed", byPlace(shown))
 	for _, c := range exploratory {

@@ -15,9 +15,9 @@ const mostForest = 40
 // newForest draws the ratio of each comparison with its interval, the blocks
 // that it comes from, and the margin within which a change does not matter.
 func newForest(result *analysis.Result) *figure {
-	primary, exploratory := primaryFirst(result)
+	primary, _ := primaryFirst(result)
 	var shown []*analysis.Comparison
-	for _, c := range append(byPlace(primary), byPlace(notable(exploratory, mostExploratory))...) {
+	for _, c := range append(byPlace(primary), byPlace(shownOf(result))...) {
 		if c.Ratio != nil && *c.Ratio > 0 && len(shown) < mostForest {
 			shown = append(shown, c)
 		}

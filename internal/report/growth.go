@@ -115,13 +115,13 @@ func fitPath(x, y axis, scale, exponent float64) string {
 	return b.String()
 }
 
-// exponentWords reads: x^1.02 (0.97 … 1.07).
+// exponentWords reads: exponent 1.02 (0.97 … 1.07).
 func exponentWords(g *analysis.Growth) string {
 	e := g.Fit.Exponent
 	if e.Value == nil {
 		return "no fit"
 	}
-	words := fmt.Sprintf("x^%.2f", *e.Value)
+	words := fmt.Sprintf("exponent %.2f", *e.Value)
 	if e.Lo != nil && e.Hi != nil {
 		words += fmt.Sprintf(" (%.2f … %.2f)", *e.Lo, *e.Hi)
 	}

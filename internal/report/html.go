@@ -72,7 +72,7 @@ func newPage(result *analysis.Result) (*page, error) {
 	p := &page{Result: result, Title: titleOf(result), Lead: lead(result)}
 	points := pointsPerLine(result)
 	for _, run := range result.Runs {
-		p.Runs = append(p.Runs, newRunView(run, points))
+		p.Runs = append(p.Runs, newRunView(run, points, len(result.Runs) == 1))
 	}
 	p.Experiment, p.Collapsed = newExperimentView(result, p.Runs), severalRuns(result)
 	if p.Experiment != nil {
@@ -104,11 +104,11 @@ func policy(scripts []template.JS) string {
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src" + hashes
 }
 
-func newRunView(run *analysis.Run, points int) runView {
+func newRunView(run *analysis.Run, points int, alone bool) runView {
 	colours := coloursOf(run)
 	lanes, ticks := timeline(run)
 	return runView{
-		Run: run, Verdict: judge(run), Story: story(run), Lanes: lanes, Ticks: ticks,
+		Run: run, Verdict: judgeOne(run, alone), Story: story(run), Lanes: lanes, Ticks: ticks,
 		Results: resultGroups(run), Troubles: troublesOf(run),
 		Narrow: newCurveFigure(run, colours, 360, 300, points < maxPoints), Wide: newCurveFigure(run, colours, 1160, 420, points < maxPoints),
 		Charts: newCharts(run, colours, points), Heatmaps: newHeatmaps(run, 6), Reproduce: reproduce(run),

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/stats"
@@ -49,7 +50,7 @@ type junitNote struct {
 func JUnit(w io.Writer, result *analysis.Result) error {
 	all := junitSuites{Name: plain(result.Scenario)}
 	all.add(comparisonSuite(result))
-	for _, run := range result.Runs {
+	for _, run := range append(slices.Clone(result.Runs), result.Compared...) {
 		all.add(runSuite(result, run))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {

@@ -196,6 +196,11 @@ func (r *ribbon) draw(d *drawing, x, y axis, variant int) {
 		if r.runs > 1 {
 			d.path(fmt.Sprintf("ribbon f%d", variant%palette), up.String()+down.String()+"z")
 		}
+		if span[1]-span[0] <= 2 { // a line of one point has no length
+			for i := span[0]; i < span[1]; i++ {
+				d.dot(fmt.Sprintf("f%d", variant%palette), x.at(r.at[i]), y.at(r.middle[i]), 3, significantBrief(r.middle[i]))
+			}
+		}
 		d.path(fmt.Sprintf("median c%d%s", variant%palette, choose(variant%2 == 1, " dashed", "")), line.String())
 	}
 }

@@ -23,7 +23,7 @@ func TerminalInColour(w io.Writer, result *analysis.Result) error { return termi
 
 func terminal(w io.Writer, result *analysis.Result, colour bool) error {
 	p := &printer{colour: colour}
-	if len(result.Runs) == 0 {
+	if len(result.Runs) == 0 && len(result.Comparisons) == 0 {
 		p.line("This result holds no runs.")
 	}
 	if isExperiment(result) {
@@ -206,13 +206,23 @@ func (p *printer) objectives(run *analysis.Run) {
 			value = quantity(*o.Value, o.Unit, o.Text)
 		}
 		result := p.paint("pass", green)
-		if !o.Held {
+		switch {
+		case !o.Held && o.Value == nil:
+			result = p.paint("none", yellow)
+		case !o.Held:
 			result = p.paint("FAIL", red)
 		}
 		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), value, shorten(oneLine(o.Text), 20), count(o.N)})
 	}
-	missed := len(missedOf(run))
-	p.section("%s", choose(missed == 0, "Objectives: all "+held(run), fmt.Sprintf("Objectives: %d of %d missed", missed, len(run.Objectives))))
+	missed, unmeasured := len(missedOf(run)), 0
+	for _, o := range missedOf(run) {
+		if o.Value == nil {
+			unmeasured++
+		}
+	}
+	missed -= unmeasured
+	p.section("%s", choose(missed+unmeasured == 0, "Objectives: all "+held(run), fmt.Sprintf("Objectives: %d of %d missed%s", missed, len(run.Objectives),
+		choose(unmeasured > 0, fmt.Sprintf(", %d not measured, which does not count as held", unmeasured), ""))))
 	p.table(table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
 	for _, o := range run.Objectives {
 		if o.Note != "" {

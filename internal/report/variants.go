@@ -41,12 +41,18 @@ func newPlaces(result *analysis.Result) []place {
 	var places []place
 	for _, key := range order[:min(len(order), mostPlaces)] {
 		group := cells[key]
-		places = append(places, place{
-			Where:  strings.Trim(whereWords(group[0].Axes, nil), " ()"),
-			Curves: curveFigures(result, group), Usage: resourceFigures(result, group),
-		})
+		at := place{Where: strings.Trim(whereWords(group[0].Axes, nil), " ()"), Curves: curveFigures(result, group)}
+		if !searched(result) { // of different loads there is nothing to sum up
+			at.Usage = resourceFigures(result, group)
+		}
+		places = append(places, at)
 	}
 	return places
+}
+
+// searched says that the runs are each under a load of their own.
+func searched(result *analysis.Result) bool {
+	return slices.ContainsFunc(result.Runs, func(r *analysis.Run) bool { return r.Probe != nil })
 }
 
 // traced is an operation by one clock.
@@ -97,8 +103,14 @@ func curvesOf(result *analysis.Result, cells []*analysis.Cell, t traced) figure 
 	var names []string
 	for _, cell := range cells {
 		n, drawn, samples := variantNumber(result, cell.Variant), 0, int64(0)
-		for _, run := range runsOf(result, cell) {
-			if c, ok := curveOf(run, t); ok && drawn < placesOfCurves {
+		for _, run := range byProbe(runsOf(result, cell)) {
+			if c, ok := curveOf(run, t); ok && run.Probe != nil && drawn < placesOfCurves {
+				n := len(curves)
+				name := strings.TrimSpace(cell.Variant + " " + run.Probe.String())
+				curves, numbers, names = append(curves, c), append(numbers, n), append(names, name)
+				f.Legend = append(f.Legend, legendEntry{n % palette, n%2 == 1, fmt.Sprintf("%s (n = %s)", name, count(c.Count))})
+				continue
+			} else if ok && drawn < placesOfCurves {
 				curves, numbers = append(curves, c), append(numbers, n)
 				names = append(names, fmt.Sprintf("%s, run %d", cellName(cell), run.Index))
 				drawn++
@@ -111,6 +123,18 @@ func curvesOf(result *analysis.Result, cells []*analysis.Cell, t traced) figure 
 	}
 	f.Narrow = drawCurves(curves, numbers, names, f.Title)
 	return f
+}
+
+// byProbe orders the runs of a search by the value that they tried.
+func byProbe(runs []*analysis.Run) []*analysis.Run {
+	sorted := slices.Clone(runs)
+	slices.SortStableFunc(sorted, func(a, b *analysis.Run) int {
+		if a.Probe == nil || b.Probe == nil {
+			return 0
+		}
+		return compareFloats(a.Probe.Value, b.Probe.Value)
+	})
+	return sorted
 }
 
 func curveOf(run *analysis.Run, t traced) (analysis.Curve, bool) {

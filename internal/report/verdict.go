@@ -26,10 +26,15 @@ type verdict struct {
 }
 
 // judge puts a run into words.
-func judge(run *analysis.Run) verdict {
+func judge(run *analysis.Run) verdict { return judgeOne(run, true) }
+
+// judgeOne leaves out, of one run of several, what is said of all of them.
+func judgeOne(run *analysis.Run, alone bool) verdict {
 	v := verdict{Tone: neutral}
 	v.status(run)
-	v.objectives(run)
+	if alone || len(run.Objectives) > 0 {
+		v.objectives(run)
+	}
 	if n := len(run.Warnings); n > 0 {
 		v.worsen(caution)
 		v.say("%s with the numbers; read %s first.", plural(n, "warning comes", "warnings come"), choose(n == 1, "it", "them"))

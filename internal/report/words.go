@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/design"
@@ -42,6 +44,13 @@ func answer(result *analysis.Result) verdict {
 		v.say("%s with the experiment; read %s first.", plural(n, "warning comes", "warnings come"), choose(n == 1, "it", "them"))
 	}
 	v.unfinished(result)
+	if n := result.RunsPlanned; n > len(result.Runs) {
+		v.worsen(caution)
+		v.say("%d of %d planned runs have begun: the experiment is still running, or was ended before; then go on with plimsoll run --resume DIR.", len(result.Runs), n)
+	}
+	if severalRuns(result) && !slices.ContainsFunc(result.Runs, func(r *analysis.Run) bool { return len(r.Objectives) > 0 }) {
+		v.say("No objectives were declared.")
+	}
 	return v
 }
 
@@ -50,7 +59,7 @@ func severalRuns(result *analysis.Result) bool { return len(result.Runs) > 1 && 
 
 // isExperiment says whether there is more to show than the runs one by one.
 func isExperiment(result *analysis.Result) bool {
-	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0
+	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0 || result.RunsPlanned > len(result.Runs)
 }
 
 // objectivesOfOneBlock says of each objective in which runs it held, as far as these are few.
@@ -125,9 +134,49 @@ func primaryFirst(result *analysis.Result) (primary, exploratory []*analysis.Com
 func (v *verdict) explored(comparisons []*analysis.Comparison) {
 	v.say("No primary measure was declared, so nothing was tested that had been asked before. Of %s, %s.",
 		plural(len(comparisons), "exploratory comparison", "exploratory comparisons"), tallyVerdicts(comparisons))
+	if fewest, known := fewestRuns(comparisons); known && fewest < 2 {
+		v.say("With one run of each nothing is known of noise: any of the ratios may be that.")
+	}
 	for _, c := range notable(comparisons, 3) {
 		v.say("%s", sentence(c))
 	}
+}
+
+// fewestRuns is how many runs a side of the comparisons has at the least.
+func fewestRuns(comparisons []*analysis.Comparison) (fewest int, known bool) {
+	for _, c := range comparisons {
+		if n := min(c.N1, c.N2); n > 0 && (!known || n < fewest) {
+			fewest, known = n, true
+		}
+	}
+	return fewest, known
+}
+
+// mostPlain is how many plain measures a table shows.
+const mostPlain = 40
+
+// shownOf are the exploratory comparisons that a report shows at once: those that
+// were decided and, if nobody said beforehand what matters or there is too little
+// to decide anything, what everybody asks for: means, p99, rates and memory.
+func shownOf(result *analysis.Result) []*analysis.Comparison {
+	primary, exploratory := primaryFirst(result)
+	shown := notable(exploratory, mostExploratory)
+	if fewest, known := fewestRuns(primary); len(primary) > 0 && (!known || fewest > 1) {
+		return shown
+	}
+	var all []*analysis.Comparison
+	plain := 0
+	for _, c := range exploratory {
+		statistic, _, _ := strings.Cut(c.Measure, "(")
+		asked := slices.Contains([]string{"mean", "p99", "rate", "maxRSS"}, statistic) && c.Ratio != nil && plain < mostPlain
+		if asked {
+			plain++
+		}
+		if asked || slices.Contains(shown, c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // inGroups tells of each measure of each variant over the cells and points in one sentence.
@@ -257,7 +306,7 @@ func evidence(c *analysis.Comparison) string {
 	}
 	numbers := "ratio " + ratio(*c.Ratio)
 	if c.Lo != nil && c.Hi != nil {
-		numbers += fmt.Sprintf(", 95 %% interval %s … %s", ratio(*c.Lo), ratio(*c.Hi))
+		numbers += fmt.Sprintf(", %s interval %s … %s", levelWords(c.Confidence), ratio(*c.Lo), ratio(*c.Hi))
 	} else {
 		numbers += ", no interval"
 	}
@@ -280,6 +329,39 @@ func blocksWords(c *analysis.Comparison) string {
 		return fmt.Sprintf("; an experiment of %s %s may decide", count(int64(c.BlocksNeeded)), unit)
 	}
 	return fmt.Sprintf("; how many %s would decide cannot be told", unit)
+}
+
+// levelWords is the confidence of an interval, as it is: exact intervals move in steps.
+func levelWords(confidence float64) string {
+	if confidence == 0 || math.Abs(confidence-stats.Level) < 0.0005 {
+		return percent(stats.Level)
+	}
+	return trimmed(fmt.Sprintf("%.1f", confidence*100)) + " %"
+}
+
+// levelOf is the confidence of several intervals: their own, if it is one.
+func levelOf(confidences []float64) string {
+	words := ""
+	for _, c := range confidences {
+		if c == 0 {
+			continue
+		}
+		if level := levelWords(c); words != "" && words != level {
+			return "≥ " + percent(stats.Level)
+		} else {
+			words = level
+		}
+	}
+	return cmp.Or(words, percent(stats.Level))
+}
+
+// ratioHead heads the column of ratios with the confidence of their intervals.
+func ratioHead(comparisons []*analysis.Comparison) string {
+	var confidences []float64
+	for _, c := range comparisons {
+		confidences = append(confidences, c.Confidence)
+	}
+	return "ratio [" + levelOf(confidences) + "]"
 }
 
 // statisticWords is what the centre of a subject is of: "p99 response time".
@@ -452,7 +534,7 @@ func intervalWords(s stats.Summary, subject analysis.Subject) string {
 	if s.Lo == nil || s.Hi == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (95 %% interval %s … %s)", amount(*s.Lo, subject), amount(*s.Hi, subject))
+	return fmt.Sprintf(" (%s interval %s … %s)", levelWords(s.Confidence), amount(*s.Lo, subject), amount(*s.Hi, subject))
 }
 
 // unfinished says how many runs did not end as planned.
@@ -519,25 +601,32 @@ func pointText(p *store.Point) string {
 func growthSentence(g *analysis.Growth) string {
 	words := g.InWords
 	if words == "" {
-		words = g.Fit.Words()
-	}
-	if !strings.Contains(words, " ") {
-		words = "grows " + words
+		words = analysis.GrowthWords(g.Fit, g.Parameter, len(g.Points))
 	}
 	where := cellWords(g.Cell)
 	if where != "" {
 		where = ", " + where
 	}
-	s := fmt.Sprintf("%s%s: %s with %s", upperName(subjectWords(g.Subject)), where, words, g.Parameter)
+	s := fmt.Sprintf("%s%s: %s", upperName(subjectWords(g.Subject)), where, words)
 	for _, c := range g.FirstPast {
-		bound := strings.TrimSpace(strings.TrimLeft(c.Bound, "≤≥<>= "))
+		bound := boundWords(strings.TrimSpace(strings.TrimLeft(c.Bound, "≤≥<>= ")))
+		side := choose(strings.HasPrefix(strings.TrimSpace(c.Bound), "≥"), "below", "above")
 		if c.At == nil {
-			s += fmt.Sprintf("; never past %s", bound)
+			s += fmt.Sprintf("; never %s %s", side, bound)
 		} else {
-			s += fmt.Sprintf("; first past %s at %s", bound, brief(significant(*c.At)))
+			s += fmt.Sprintf("; first %s %s at %s", side, bound, brief(significant(*c.At)))
 		}
 	}
 	return s + "."
+}
+
+// boundWords sets a space between the number and the unit of a bound: 1 s.
+func boundWords(bound string) string {
+	unit := strings.IndexFunc(bound, unicode.IsLetter)
+	if unit <= 0 || bound[unit-1] < '0' || bound[unit-1] > '9' || strings.ContainsAny(bound, " /") {
+		return bound
+	}
+	return bound[:unit] + " " + bound[unit:]
 }
 
 // firstGrowth are the growths that the first paragraph tells of.

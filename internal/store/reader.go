@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -71,20 +72,35 @@ func openRun(dir string) (*Run, error) {
 		run.Info.Index, run.Info.Name, _ = parseRunFolder(filepath.Base(dir))
 		return run, nil
 	}
+	var unknown error
 	if err := readJSON(filepath.Join(dir, environmentFile), &run.Environment); err != nil {
 		if errors.Is(err, ErrNewer) {
 			return nil, err
 		}
-		run.damaged("%v", err) // a run killed early has none yet
+		unknown = err
 	}
 	if err := run.readQueries(); err != nil {
 		return nil, err
 	}
 	run.lines(eventsFile, run.addEvent)
+	if unknown != nil && (!run.Starting() || exists(filepath.Join(dir, environmentFile))) {
+		run.damaged("%v", unknown)
+	}
 	if run.Complete && !slices.ContainsFunc(run.Events, func(e Event) bool { return e.Kind == RunEnded }) {
 		run.damaged("%s lacks the end of the run", eventsFile)
 	}
 	return run, nil
+}
+
+// Starting says that the run began and its target was not ready yet when it was
+// last heard of: that files are missing is then no damage.
+func (r *Run) Starting() bool {
+	if counted, err := os.Stat(filepath.Join(r.Dir, countersFile)); err == nil && counted.Size() > 0 {
+		return false
+	}
+	return !r.Complete && !slices.ContainsFunc(r.Events, func(e Event) bool {
+		return e.Kind == TargetReady || e.Kind == StepStarted || e.Kind == RunEnded || e.Kind == RunFailed
+	})
 }
 
 func (r *Run) addEvent(line []byte) error {
@@ -200,7 +216,9 @@ const longestLine = 1 << 20
 func (r *Run) lines(name string, each func([]byte) error) {
 	file, err := os.Open(filepath.Join(r.Dir, name))
 	if err != nil {
-		r.damaged("%v", err)
+		if !r.Starting() || !errors.Is(err, fs.ErrNotExist) {
+			r.damaged("%v", err)
+		}
 		return
 	}
 	defer file.Close()
