@@ -53,6 +53,11 @@ func (e *experiment) searchCell(ctx context.Context, runner *engine.Engine, plan
 		runner.Watcher.Say("%s at %s %s", spec.Parameter, probe.Probe.Text, what)
 		s.Tried(value, held)
 	}
+	if held, broke := s.Line(); broke == 0 {
+		runner.Watcher.Say("every value held, up to %s", search.Text(held, unit))
+	} else if held == 0 {
+		runner.Watcher.Say("the load line is below %s, the first value", search.Text(broke, unit))
+	}
 	return nil
 }
 

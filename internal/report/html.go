@@ -108,7 +108,7 @@ func newRunView(run *analysis.Run, points int, alone bool) runView {
 	colours := coloursOf(run)
 	lanes, ticks := timeline(run)
 	return runView{
-		Run: run, Verdict: judgeOne(run, alone), Story: story(run), Lanes: lanes, Ticks: ticks,
+		Run: run, Verdict: judge(run, alone), Story: story(run), Lanes: lanes, Ticks: ticks,
 		Results: resultGroups(run), Troubles: troublesOf(run),
 		Narrow: newCurveFigure(run, colours, 360, 300, points < maxPoints), Wide: newCurveFigure(run, colours, 1160, 420, points < maxPoints),
 		Charts: newCharts(run, colours, points), Heatmaps: newHeatmaps(run, 6), Reproduce: reproduce(run),

@@ -25,11 +25,8 @@ type verdict struct {
 	Sentences []string
 }
 
-// judge puts a run into words.
-func judge(run *analysis.Run) verdict { return judgeOne(run, true) }
-
-// judgeOne leaves out, of one run of several, what is said of all of them.
-func judgeOne(run *analysis.Run, alone bool) verdict {
+// judge puts a run into words. Of one run of several it leaves out what is said of all of them.
+func judge(run *analysis.Run, alone bool) verdict {
 	v := verdict{Tone: neutral}
 	v.status(run)
 	if alone || len(run.Objectives) > 0 {

@@ -53,7 +53,7 @@ func TestWhatDidNotEndHeldOnlySoFar(t *testing.T) {
 	} {
 		run := quickstart().Runs[0]
 		run.Status = status
-		if got := judge(run).Sentences; !slices.Contains(got, want) {
+		if got := judge(run, true).Sentences; !slices.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q among them", status, got, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestVerdictIsTheWorstNews(t *testing.T) {
 			"This run failed after 14.2 s: etcd-0 (process 4711) ended by itself after 12.8s with exit status 2; likely cause: the disk is full. Its numbers are of what ran until then."},
 	}
 	for _, test := range tests {
-		if got := judge(test.run); got.Tone != test.tone || got.Sentences[0] != test.first {
+		if got := judge(test.run, true); got.Tone != test.tone || got.Sentences[0] != test.first {
 			t.Errorf("%s:\n got %s: %s\nwant %s: %s", test.is, got.Tone, got.Sentences[0], test.tone, test.first)
 		}
 	}
