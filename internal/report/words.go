@@ -23,14 +23,15 @@ func answer(result *analysis.Result) verdict {
 	if result.Design.Blocks == 1 && len(result.Comparisons) > 0 { // which one block cannot decide
 		v.objectivesOfOneBlock(result)
 	}
-	v.comparisons(result)
-	for _, l := range result.LoadLines {
-		v.say("%s", loadLineSentence(l, len(result.LoadLines) > 1))
+	// How a primary measure grows is known after one block; how variants compare is not.
+	compared := len(result.Comparisons) > 0
+	if compared && result.Design.Blocks == 1 && slices.ContainsFunc(result.Growth, func(g *analysis.Growth) bool { return g.Primary }) {
+		v.growth(result)
 	}
-	if len(result.Comparisons) == 0 {
-		for _, g := range firstGrowth(result) {
-			v.say("%s", growthSentence(g))
-		}
+	v.comparisons(result)
+	v.loadLines(result)
+	if !compared {
+		v.growth(result)
 	}
 	if len(v.Sentences) == 0 && severalRuns(result) {
 		v.cells(result)
@@ -52,6 +53,24 @@ func answer(result *analysis.Result) verdict {
 		v.say("No objectives were declared.")
 	}
 	return v
+}
+
+func (v *verdict) growth(result *analysis.Result) {
+	for _, g := range firstGrowth(result) {
+		v.say("%s", growthSentence(g))
+	}
+}
+
+// loadLines tells of each line; of none, if nothing broke anywhere.
+func (v *verdict) loadLines(result *analysis.Result) {
+	all := result.LoadLines
+	if len(all) > 1 && !slices.ContainsFunc(all, func(l *analysis.LoadLine) bool { return l.Broke != nil || l.Held == nil }) {
+		v.say("Load line: in none of %d cells was it reached: every objective held at every value that was tried.", len(all))
+		return
+	}
+	for _, l := range all {
+		v.say("%s", loadLineSentence(l, len(all) > 1))
+	}
 }
 
 // severalRuns says whether the result is of an experiment with repetitions.
