@@ -126,7 +126,7 @@ func Open(dir string) (*Results, error) {
 	if _, err := os.Stat(filepath.Join(dir, runsDir)); err != nil {
 		if _, err := os.Stat(dir); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("there is no results directory %s", dir)
+				return nil, fmt.Errorf("there is no results directory %s: %w", dir, fs.ErrNotExist)
 			}
 			return nil, fmt.Errorf("open results: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -102,10 +103,30 @@ func (s *slowDisk) End() error {
 	}
 	s.ended = true
 	err := write(s.group, "blkio.throttle.write_iops_device", s.device+" 0")
-	if back := write(s.origin, "cgroup.procs", strconv.Itoa(s.process.PID())); back != nil && !errors.Is(back, unix.ESRCH) {
-		err = errors.Join(err, back)
+	return errors.Join(err, s.leave())
+}
+
+// leave moves the process back, and children that it has started meanwhile; as
+// more may start while these are moved, it tries until the group is empty.
+func (s *slowDisk) leave() error {
+	const tries, pause = 100, 20 * time.Millisecond
+	var err error
+	for range tries {
+		pids, unread := os.ReadFile(filepath.Join(s.group, "cgroup.procs"))
+		if unread != nil && !errors.Is(unread, os.ErrNotExist) {
+			return unread
+		}
+		for _, pid := range strings.Fields(string(pids)) {
+			if back := write(s.origin, "cgroup.procs", pid); back != nil && !errors.Is(back, unix.ESRCH) {
+				return back
+			}
+		}
+		if err = unix.Rmdir(s.group); err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		time.Sleep(pause)
 	}
-	return errors.Join(err, unix.Rmdir(s.group))
+	return fmt.Errorf("remove control group %s: %w", s.group, err)
 }
 
 func write(group, file, text string) error {
