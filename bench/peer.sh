@@ -1,14 +1,16 @@
-# What walk.sh and create.sh share; sourced by them. It builds plimsoll and the
-# helpers from this tree and the peer, k6, from its own module (into plimsoll's
-# cache, once: some two minutes), starts servers, and reads figures.
+# What the scripts beside share that hold plimsoll against a peer; sourced by
+# them. It builds plimsoll and the helpers from this tree and the peer, mostly
+# k6, from its own module (into plimsoll's cache, once: some two minutes), starts
+# servers, and reads figures.
 #
 # A figure is a file $scratch/PAIR.SIDE with the words "requests seconds cpu
 # whole-cpu server-median-ms"; see `keep`.
 
 k6_version=v1.8.1
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cache=${PLIMSOLL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll}/bench/k6-$k6_version
+cache=${PLIMSOLL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll}/bench
 scratch=$(mktemp -d)
+disk= # a folder of the script's own on the disk under test, see on_disk
 server_pid=
 TIMEFORMAT='%U %S'
 
@@ -27,26 +29,47 @@ clean_up() {
 	local job
 	for job in $(jobs -p); do [ "$job" = "$server_pid" ] || kill -TERM "$job" 2>/dev/null || true; done
 	stop_server
-	rm -rf "$scratch"
+	rm -rf "$scratch" ${disk:+"$disk"}
 }
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-build() {
+# build_ours PACKAGE...: plimsoll and what else is named of this tree.
+build_ours() {
 	bin=${BENCH_BIN:-$scratch/bin} # BENCH_BIN: a folder with plimsoll, server and minimal, to measure these instead
 	if [ -z "${BENCH_BIN:-}" ]; then
 		say "building plimsoll"
-		(cd "$root" && CGO_ENABLED=0 go build -trimpath -o "$bin/" ./cmd/plimsoll ./bench/server ./bench/minimal)
+		(cd "$root" && CGO_ENABLED=0 go build -trimpath -o "$bin/" ./cmd/plimsoll "$@")
 	fi
-	plimsoll=$bin/plimsoll minimal=$bin/minimal k6=$cache/k6
-	[ -x "$k6" ] && return
-	say "building k6 $k6_version (once)"
-	mkdir -p "$cache"
-	mkdir "$scratch/k6"
-	(cd "$scratch/k6" && go mod init k6.bench && go get -tool "go.k6.io/k6@$k6_version" && CGO_ENABLED=0 go build -trimpath -o k6 go.k6.io/k6) \
-		>"$scratch/k6.log" 2>&1 || { tail -n 20 "$scratch/k6.log" >&2; die "k6 was not built"; }
-	mv "$scratch/k6/k6" "$k6.part.$$" && mv "$k6.part.$$" "$k6"
+	plimsoll=$bin/plimsoll
+}
+
+# build_peer NAME VERSION PACKAGE...: into $peer, a folder of the cache, in a module
+# of its own, whose requirements are the packages' at that version.
+build_peer() {
+	local name=$1 version=$2 package get=()
+	shift 2
+	peer=$cache/$name-$version
+	[ ! -d "$peer" ] || return 0
+	say "building $name $version (once)"
+	mkdir -p "$cache" "$scratch/$name"
+	for package; do get+=("$package@$version"); done
+	(cd "$scratch/$name" && go mod init "$name.bench" && go get -tool "${get[@]}" && CGO_ENABLED=0 go build -trimpath -o bin/ "$@") \
+		>"$scratch/$name.log" 2>&1 || { tail -n 20 "$scratch/$name.log" >&2; die "$name was not built"; }
+	cp -r "$scratch/$name/bin" "$peer.part.$$" && mv -T "$peer.part.$$" "$peer"
+}
+
+build() {
+	build_ours ./bench/server ./bench/minimal
+	minimal=$bin/minimal
+	build_peer k6 "$k6_version" go.k6.io/k6
+	k6=$peer/k6
+}
+
+# on_disk: makes $disk in DIR, by default where the script is called.
+on_disk() {
+	disk=$(cd "${DIR:-.}" && mktemp -d "$PWD/plimsoll-bench-XXXXXX") || die "no folder can be made in ${DIR:-.}"
 }
 
 # start_server FLAGS...: a fresh one; $secrets is its folder, $url its address.
@@ -62,10 +85,14 @@ start_server() {
 	export SECRETS=$secrets SSL_CERT_FILE=$secrets/ca.crt
 }
 
-facts() {
+machine() {
 	local model
 	model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-	echo "machine: $(nproc) CPUs, ${model:-unknown}, $(uname -sr), load $(cut -d' ' -f1 /proc/loadavg); $(go version | cut -d' ' -f3)"
+	echo "machine: $(nproc) CPUs, ${model:-unknown}, $(uname -sr), load $(cut -d' ' -f1 /proc/loadavg); $(go version | cut -d' ' -f3)${disk:+; $(stat -f -c %T "$disk")}"
+}
+
+facts() {
+	machine
 	echo "sides: plimsoll of this tree; $("$k6" version | head -n 1 | cut -d' ' -f1-2), built from its module; $(sed -n 's|^\(require\)\{0,1\}[[:space:]]*k8s.io/kubernetes \([^ ]*\).*|kube-apiserver \2|p' "$root/components/kubernetes.mod")"
 }
 
@@ -104,7 +131,7 @@ timed() {
 # that of the measured phase, from plimsoll's own samples of itself.
 run_plimsoll() {
 	local out=$scratch/results-$RANDOM$RANDOM
-	timed "$scratch/out" "$plimsoll" run "$1" --kubeconfig "$secrets/kubeconfig" --yes -o "$out"
+	timed "$scratch/out" "$plimsoll" run "$1" ${secrets:+--kubeconfig "$secrets/kubeconfig"} --yes -o "$out"
 	whole=$cpu
 	read -r requests seconds < <(awk -F, -v op="$2" '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
