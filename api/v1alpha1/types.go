@@ -64,6 +64,8 @@ type Spec struct {
 	Search *Search `json:"search,omitempty"`
 	// Published figures, shown beside those that were measured.
 	References []Reference `json:"references,omitempty"`
+	// Figures over time that the report shows beside those of CPU and memory.
+	Panels []Panel `json:"panels,omitempty"`
 }
 
 // Target is the system under test; exactly one kind of it.
