@@ -162,6 +162,8 @@ type KubeAPIServer struct {
 	Enabled *bool `json:"enabled,omitempty" jsonschema:"default=true"`
 	// Port that it serves on. Default: a free one.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	// Audit counts every request by whom it is from, as plimsoll_audit_requests_total: metadata has the API server tell of each, which costs CPU of both. Nothing of it is kept but the counts. Default: no audit.
+	Audit string `json:"audit,omitempty" jsonschema:"enum=metadata"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }
