@@ -52,6 +52,8 @@ type Spec struct {
 	Seed uint64 `json:"seed,omitempty" jsonschema:"default=1"`
 	// What exists before the first step; not measured.
 	Prepare []Preparation `json:"prepare,omitempty"`
+	// Resources whose objects are counted every second of the run, by state, as the metric plimsoll_objects: pods pending, unready, running, succeeded, failed; deployments progressing, available; all others present; and all of them terminating, once their deletion has begun. By a watch each, as admin.
+	Observe []Resource `json:"observe,omitempty" jsonschema:"uniqueItems=true"`
 	// What is done, one step after the other.
 	Steps []Step `json:"steps" jsonschema:"minItems=1"`
 	// Bounds that the run must keep; a missed one gives exit code 3.

@@ -109,6 +109,15 @@ func (k *KubeWorkload) InWords() string {
 	return "a mix of " + strings.Join(kinds, "; ")
 }
 
+// ResourcesInWords lists resources.
+func ResourcesInWords(resources []Resource) string {
+	var names []string
+	for _, r := range resources {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, ", ")
+}
+
 // InWords says what is prepared.
 func (p Preparation) InWords() string {
 	if p.Fill != nil {

@@ -111,6 +111,7 @@ type run struct {
 	writes     kube.Writes        // of all phases, for their watches
 	telling    sync.Mutex         // held while the watcher is told something that others may tell it too
 	etcdWrites etcd.Writes        // the same of etcd\'s API
+	followers  followers
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -135,6 +136,10 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 		return err
 	}
 	defer r.observe(ctx)()
+	defer r.followers.close()
+	if err := r.census(ctx); err != nil {
+		return err
+	}
 	if err := r.prepare(ctx, "prepare", r.spec.Prepare); err != nil {
 		return err
 	}

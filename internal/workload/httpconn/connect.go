@@ -39,6 +39,8 @@ type Server struct {
 	URL *url.URL
 	// TLS is the trust and the certificates of the client.
 	TLS *tls.Config
+	// UserAgent is what the client calls itself. Default: plimsoll.
+	UserAgent string
 	// Sign adds credentials to requests, and nothing else; nil for none.
 	Sign func(http.RoundTripper) (http.RoundTripper, error)
 }
@@ -53,7 +55,7 @@ func ServerOf(config *rest.Config) (Server, error) {
 	if err != nil {
 		return Server{}, fmt.Errorf("read server address: %w", err)
 	}
-	return Server{base, tlsConfig, func(line http.RoundTripper) (http.RoundTripper, error) {
+	return Server{URL: base, TLS: tlsConfig, Sign: func(line http.RoundTripper) (http.RoundTripper, error) {
 		signed, err := rest.HTTPWrappersForConfig(config, line)
 		if err != nil {
 			return nil, fmt.Errorf("read credentials: %w", err)
@@ -100,7 +102,7 @@ func newConnections(server Server, version string, n int) (Connections, error) {
 	}
 	all := make(Connections, n)
 	for i := range all {
-		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL)}
+		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(server.UserAgent, userAgent)}
 		if version == HTTP1 {
 			all[i].line.turn = make(chan struct{}, 1)
 		}
@@ -148,9 +150,10 @@ func (all Connections) Close() error {
 
 // Connection is the way to a server, over one line, as one identity. It is safe for concurrent use.
 type Connection struct {
-	base   url.URL
-	line   *line
-	signed http.RoundTripper // the line, with credentials
+	base      url.URL
+	userAgent string
+	line      *line
+	signed    http.RoundTripper // the line, with credentials
 }
 
 // prove performs one cheap request, for what every user may read.
@@ -196,7 +199,7 @@ func (c *Connection) Exchange(ctx context.Context, r Request) (*http.Response, e
 	request := &http.Request{
 		Method: r.Method, URL: &address, Host: address.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {userAgent}},
+		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {c.userAgent}},
 		ContentLength: r.Length,
 	}
 	if r.Body != nil {

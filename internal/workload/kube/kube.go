@@ -359,12 +359,5 @@ func outlive(ctx context.Context, while time.Duration) (context.Context, context
 // collection is the path of a resource's collection; of all namespaces, if namespace is empty.
 func collection(resource v1.Resource, namespace v1.Name) string {
 	info, _ := resource.Info()
-	root := "/api/v1"
-	if strings.Contains(info.APIVersion, "/") {
-		root = "/apis/" + info.APIVersion
-	}
-	if namespace != "" {
-		root += "/namespaces/" + string(namespace)
-	}
-	return root + "/" + string(resource)
+	return info.Collection(namespace)
 }
