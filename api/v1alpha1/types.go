@@ -154,6 +154,8 @@ type Etcd struct {
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Flags of every member, laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
+	// Flags of single members, laid over those of every member: those of the first member first.
+	MemberFlags []Flags `json:"memberFlags,omitempty"`
 }
 
 // KubeAPIServer is one kube-apiserver.

@@ -235,7 +235,7 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	}
 	supervised, ok := r.target.(target.Supervised)
 	if ok {
-		s.Processes = supervised.Processes()
+		s.Processes = supervised.Processes
 		group.Go(func() {
 			select {
 			case err := <-supervised.Failed():

@@ -372,13 +372,13 @@ func (t *Target) Endpoints() []target.Endpoint {
 	return all
 }
 
-// Processes are the components that were started, until Close.
+// Processes are the components that run, until Close.
 func (t *Target) Processes() []target.Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []target.Process
 	for _, c := range t.components {
-		if p := t.running[c.name]; p != nil && !t.closed {
+		if p := t.running[c.name]; p != nil && p.Running() && !t.closed {
 			all = append(all, target.Process{Component: c.name, PID: p.PID(), Tree: c.tree})
 		}
 	}
