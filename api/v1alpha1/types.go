@@ -219,7 +219,7 @@ type Settle struct {
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 }
 
-// Step is a set of phases that run in parallel.
+// Step is a set of phases that run in parallel, a wait, or both.
 type Step struct {
 	// Name, unique in the scenario.
 	Name Name `json:"name"`
@@ -232,7 +232,9 @@ type Step struct {
 	// What is done to the target while the phases run. Default: nothing.
 	Fault *Fault `json:"fault,omitempty"`
 	// What runs in parallel.
-	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
+	Phases []Phase `json:"phases,omitempty" jsonschema:"minItems=1"`
+	// What the step waits for, beside phases or without any; background phases go on meanwhile.
+	Wait *Wait `json:"wait,omitempty"`
 
 	// Point is, in a plan, the value of the sweep that this repetition of the step is for.
 	Point *Point `json:"point,omitempty" jsonschema:"-"`
@@ -284,6 +286,9 @@ type Phase struct {
 	Disk *DiskWorkload `json:"disk,omitempty"`
 	// Operations on etcd itself, or on what speaks its API.
 	Etcd *EtcdWorkload `json:"etcd,omitempty"`
+
+	// Wait is, in a plan, what the phase's step waits for; the phase is nothing else.
+	Wait *Wait `json:"wait,omitempty" jsonschema:"-"`
 }
 
 // Load is a closed or an open loop; exactly one of them.
