@@ -345,5 +345,5 @@ func (f *Follower) get(ctx context.Context, query url.Values, accept string) (io
 	if response.StatusCode == http.StatusGone {
 		return nil, &statusError{"Expired", http.StatusGone}
 	}
-	return nil, fmt.Errorf("the server answers %s (%s)", response.Status, httpconn.Refusal(response).Reason)
+	return nil, fmt.Errorf("the server answers %s (%s)", response.Status, f.connection.Refusal(response).Reason)
 }
