@@ -30,6 +30,7 @@ func (s *Scenario) Default() {
 			step.Phases[j].setDefaults()
 		}
 	}
+	spec.findBundles()
 	spec.expectWaits()
 }
 
@@ -129,6 +130,10 @@ func (k *KubeWorkload) setDefaults() {
 		k.Churn.setDefaults()
 	case k.Ring != nil:
 		k.Ring.setDefaults()
+	case k.Bundle != nil:
+		k.Bundle.setDefaults()
+	case k.Unbundle != nil:
+		k.Unbundle.Retry.setDefaults()
 	}
 	for i := range k.Mix {
 		k.Mix[i].KubeWorkload.setDefaults()

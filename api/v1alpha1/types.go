@@ -282,6 +282,8 @@ type Phase struct {
 	HTTP string `json:"http,omitempty" jsonschema:"enum=1.1,enum=2,default=2"`
 	// User that the requests are made as; users are apart for priority and fairness. Default: the load user.
 	User Name `json:"user,omitempty"`
+	// User agent that requests to the Kubernetes API bear. Default: plimsoll.
+	UserAgent string `json:"userAgent,omitempty"`
 	// After this long a request counts as timed out. Default 60s.
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 	// Operations on the Kubernetes API.
@@ -375,6 +377,10 @@ type KubeWorkload struct {
 	Churn *KubeChurn `json:"churn,omitempty"`
 	// Keeps a number of objects per client: each operation deletes the oldest and creates a new one.
 	Ring *KubeRing `json:"ring,omitempty"`
+	// Makes objects that belong together, as a unit.
+	Bundle *KubeBundle `json:"bundle,omitempty"`
+	// Deletes the bundles that a phase has made.
+	Unbundle *KubeUnbundle `json:"unbundle,omitempty"`
 	// Chooses each operation at random among several.
 	Mix []KubeMixed `json:"mix,omitempty"`
 }
@@ -443,7 +449,7 @@ type KubeRing struct {
 type KubeMixed struct {
 	// How often it is chosen, against the other weights.
 	Weight int `json:"weight" jsonschema:"minimum=1"`
-	// What it does; anything but a mix.
+	// What it does; anything but a mix, a watch or bundles.
 	KubeWorkload `json:",inline"`
 }
 
