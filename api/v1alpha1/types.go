@@ -242,7 +242,7 @@ type Settle struct {
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 }
 
-// Step is a set of phases that run in parallel.
+// Step is a set of phases that run in parallel, a wait, or both.
 type Step struct {
 	// Name, unique in the scenario.
 	Name Name `json:"name"`
@@ -255,7 +255,9 @@ type Step struct {
 	// What is done to the target while the phases run. Default: nothing.
 	Fault *Fault `json:"fault,omitempty"`
 	// What runs in parallel.
-	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
+	Phases []Phase `json:"phases,omitempty" jsonschema:"minItems=1"`
+	// What the step waits for, beside phases or without any; background phases go on meanwhile.
+	Wait *Wait `json:"wait,omitempty"`
 
 	// Point is, in a plan, the value of the sweep that this repetition of the step is for.
 	Point *Point `json:"point,omitempty" jsonschema:"-"`
@@ -297,6 +299,8 @@ type Phase struct {
 	HTTP string `json:"http,omitempty" jsonschema:"enum=1.1,enum=2,default=2"`
 	// User that the requests are made as; users are apart for priority and fairness. Default: the load user.
 	User Name `json:"user,omitempty"`
+	// User agent that requests to the Kubernetes API bear. Default: plimsoll.
+	UserAgent string `json:"userAgent,omitempty"`
 	// After this long a request counts as timed out. Default 60s.
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 	// Operations on the Kubernetes API.
@@ -307,6 +311,9 @@ type Phase struct {
 	Disk *DiskWorkload `json:"disk,omitempty"`
 	// Operations on etcd itself, or on what speaks its API.
 	Etcd *EtcdWorkload `json:"etcd,omitempty"`
+
+	// Wait is, in a plan, what the phase's step waits for; the phase is nothing else.
+	Wait *Wait `json:"wait,omitempty" jsonschema:"-"`
 }
 
 // Load is a closed or an open loop; exactly one of them.
@@ -387,6 +394,10 @@ type KubeWorkload struct {
 	Churn *KubeChurn `json:"churn,omitempty"`
 	// Keeps a number of objects per client: each operation deletes the oldest and creates a new one.
 	Ring *KubeRing `json:"ring,omitempty"`
+	// Makes objects that belong together, as a unit.
+	Bundle *KubeBundle `json:"bundle,omitempty"`
+	// Deletes the bundles that a phase has made.
+	Unbundle *KubeUnbundle `json:"unbundle,omitempty"`
 	// Chooses each operation at random among several.
 	Mix []KubeMixed `json:"mix,omitempty"`
 }
@@ -455,7 +466,7 @@ type KubeRing struct {
 type KubeMixed struct {
 	// How often it is chosen, against the other weights.
 	Weight int `json:"weight" jsonschema:"minimum=1"`
-	// What it does; anything but a mix.
+	// What it does; anything but a mix, a watch or bundles.
 	KubeWorkload `json:",inline"`
 }
 

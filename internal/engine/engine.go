@@ -117,6 +117,7 @@ type run struct {
 	counters   *prometheus.Registry // what plimsoll counts of the run
 	tally      *httpconn.Tally      // of requests to the Kubernetes API
 	followers  followers
+	bundles    kube.Bundles // that phases have made
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
