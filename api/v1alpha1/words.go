@@ -51,7 +51,7 @@ func (t *LocalTarget) InWords() string {
 		parts = append(parts, d.Etcd.inWords())
 	}
 	if t.KubeAPIServer.On() {
-		parts = append(parts, "kube-apiserver")
+		parts = append(parts, "kube-apiserver"+map[string]string{"metadata": " with an audit log of metadata"}[t.KubeAPIServer.Audit])
 	}
 	if t.KubeControllerManager != nil {
 		parts = append(parts, "kube-controller-manager")
@@ -129,6 +129,10 @@ func (k *KubeWorkload) InWords() string {
 			words += fmt.Sprintf(", %v apart", time.Duration(k.Churn.Wait))
 		}
 		return words
+	case k.Bundle != nil:
+		return k.Bundle.inWords()
+	case k.Unbundle != nil:
+		return k.Unbundle.inWords()
 	case k.Ring != nil:
 		return fmt.Sprintf("keep a ring of %d %s per client", k.Ring.Keep, k.Ring.InWords())
 	}
@@ -137,6 +141,15 @@ func (k *KubeWorkload) InWords() string {
 		kinds = append(kinds, fmt.Sprintf("%d× %s", k.Mix[i].Weight, k.Mix[i].KubeWorkload.InWords()))
 	}
 	return "a mix of " + strings.Join(kinds, "; ")
+}
+
+// ResourcesInWords lists resources.
+func ResourcesInWords(resources []Resource) string {
+	var names []string
+	for _, r := range resources {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, ", ")
 }
 
 // InWords says what is prepared.

@@ -323,6 +323,7 @@ const (
 	FaultBegan     EventKind = "fault-began"
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
+	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
 	RunEnded       EventKind = "run-ended"
 )
 
