@@ -39,6 +39,8 @@ type Server struct {
 	URL *url.URL
 	// TLS is the trust and the certificates of the client.
 	TLS *tls.Config
+	// UserAgent is what the client calls itself. Default: plimsoll.
+	UserAgent string
 	// Sign adds credentials to requests, and nothing else; nil for none.
 	Sign func(http.RoundTripper) (http.RoundTripper, error)
 	// Count counts what is sent; nil if nobody does.
@@ -102,7 +104,7 @@ func newConnections(server Server, version string, n int) (Connections, error) {
 	}
 	all := make(Connections, n)
 	for i := range all {
-		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), count: server.Count}
+		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(server.UserAgent, userAgent), count: server.Count}
 		if version == HTTP1 {
 			all[i].line.turn = make(chan struct{}, 1)
 		}
@@ -150,10 +152,11 @@ func (all Connections) Close() error {
 
 // Connection is the way to a server, over one line, as one identity. It is safe for concurrent use.
 type Connection struct {
-	base   url.URL
-	line   *line
-	signed http.RoundTripper // the line, with credentials
-	count  *Count
+	base      url.URL
+	userAgent string
+	line      *line
+	signed    http.RoundTripper // the line, with credentials
+	count     *Count
 }
 
 // prove performs one cheap request, for what every user may read.
@@ -205,7 +208,7 @@ func (c *Connection) exchange(ctx context.Context, r Request) (*http.Response, e
 	request := &http.Request{
 		Method: r.Method, URL: &address, Host: address.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {userAgent}},
+		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {c.userAgent}},
 		ContentLength: r.Length,
 	}
 	if r.Body != nil {
