@@ -52,8 +52,8 @@ func sent(user, code, level, retry string, before, after float64) counter {
 	return counter{[]string{labels.MetricName, "plimsoll_requests_total", "phase", "gets@10", "user", user, "code", code, "priority_level", level, "retry_after", retry}, before, after}
 }
 
-func told(agent, resource, code string, before, after float64) counter {
-	return counter{[]string{labels.MetricName, "plimsoll_audit_requests_total", "agent", agent, "resource", resource, "code", code}, before, after}
+func told(user, agent, resource, code string, before, after float64) counter {
+	return counter{[]string{labels.MetricName, "plimsoll_audit_requests_total", "user", user, "agent", agent, "resource", resource, "code", code}, before, after}
 }
 
 func TestClientsAreCountedOverTheMeasuredSteps(t *testing.T) {
@@ -69,12 +69,12 @@ func TestClientsAreCountedOverTheMeasuredSteps(t *testing.T) {
 		sent("user-churner", "503", "", "1", 0, 10),
 		sent("user-churner", "503", "", "", 0, 20),
 		sent("user-churner", "timeout", "", "", 0, 40),
-		told("plimsoll", "configmaps", "201", 0, 100), // known from ourselves
-		told("kube-scheduler", "pods", "200", 0, 90),  // known from itself
-		told("kube-scheduler", "leases", "429", 0, 10),
-		told("kwok", "leases", "200", 0, 10),
-		told("kwok", "pods", "429", 0, 20),
-		told("kubectl", "pods", "403", 0, 10),
+		told("plimsoll-churner", "churner", "configmaps", "201", 0, 100),      // known from ourselves
+		told("system:kube-scheduler", "kube-scheduler", "pods", "200", 0, 90), // known from itself
+		told("system:kube-scheduler", "kube-scheduler", "leases", "429", 0, 10),
+		told("system:kwok", "kwok", "leases", "200", 0, 10),
+		told("system:kwok", "kwok", "pods", "429", 0, 20),
+		told("alice", "kubectl", "pods", "403", 0, 10),
 		{[]string{labels.MetricName, "apiserver_flowcontrol_rejected_requests_total", "reason", "queue-full", "priority_level", "workload-low", "flow_schema", "a"}, 0, 30},
 		{[]string{labels.MetricName, "leader_election_slowpath_total", "component", "kube-scheduler"}, 0, 10},
 		{[]string{labels.MetricName, "node_collector_unhealthy_nodes_in_zone", "component", "kube-controller-manager"}, 1, 3},

@@ -45,7 +45,7 @@ func graphQueries() []graphQuery {
 	return []graphQuery{
 		{"429s received by the control plane", measure.PerSecond, []lineQuery{
 			{"", `sum by (component) (rate(rest_client_requests_total{code="429",component=~"kube-controller-manager|kube-scheduler"}[10s]))`},
-			{"", `sum by (agent) (rate(plimsoll_audit_requests_total{code="429",agent!~"plimsoll|kube-controller-manager|kube-scheduler"}[5s]))`},
+			{"", `sum by (agent) (rate(plimsoll_audit_requests_total{code="429",user!~"plimsoll-.*",agent!~"kube-controller-manager|kube-scheduler"}[5s]))`},
 		}},
 		{"429s received by the load, by user", measure.PerSecond, one(`sum by (user) (label_replace(rate(plimsoll_requests_total{code="429"}[5s]), "user", "$1", "user", "user-(.*)"))`)},
 		{"Requests refused by the API server, by priority level and reason", measure.PerSecond, []lineQuery{
