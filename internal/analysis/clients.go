@@ -139,6 +139,9 @@ func (r *Run) addClients(ctx context.Context, reader *metrics.Reader) {
 			return
 		}
 		for _, g := range grown {
+			if phase := r.phase(g.labels.Get("phase")); phase != nil && !phase.Measured {
+				continue // its last requests may have been read only after it
+			}
 			for _, name := range t.of(g.labels) {
 				others = others || name.Role != LoadRole
 				if clients[name] == nil {

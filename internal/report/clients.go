@@ -160,6 +160,9 @@ func workOf(result *analysis.Result) []workRow {
 			return s.End - s.Start, s.End > 0
 		}, seconds)})
 		for _, phase := range step.Phases {
+			if len(phase.Operations) == 1 && phase.Operations[0].Name == "wait" {
+				continue // how long it took is the step's time
+			}
 			rows = append(rows, workRow{Name: phase.Name + ": operations that succeeded", Values: overCells(result, func(r *analysis.Run) (float64, bool) {
 				p := phaseOf(r, step.Name, phase.Name)
 				return float64(p.Succeeded), p.End > 0
