@@ -9,6 +9,7 @@ func (s *Scenario) Default() {
 	spec.Repetitions = or(spec.Repetitions, 1)
 	spec.Seed = or(spec.Seed, 1)
 	spec.Target.setDefaults()
+	spec.setGuard()
 	if s := spec.Search; s != nil {
 		s.Factor = or(s.Factor, 2)
 		s.Within = or(s.Within, 0.1)

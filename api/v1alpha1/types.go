@@ -56,6 +56,8 @@ type Spec struct {
 	Observe []Resource `json:"observe,omitempty" jsonschema:"uniqueItems=true"`
 	// What is done, one step after the other.
 	Steps []Step `json:"steps" jsonschema:"minItems=1"`
+	// Ends the load before this machine is lost. Default: with its defaults, for local targets; none for others.
+	Guard *Guard `json:"guard,omitempty"`
 	// Bounds that the run must keep; a missed one gives exit code 3.
 	Objectives []Objective `json:"objectives,omitempty"`
 	// Measures that the comparison of variants is about. All others are exploratory: shown, and held to a stricter test.
@@ -450,4 +452,6 @@ type Objective struct {
 	Max *Bound `json:"max,omitempty"`
 	// Lower bound, with its unit, such as 99% or 50/s.
 	Min *Bound `json:"min,omitempty"`
+	// Ends the load, in order, once a bound on an expression has been broken for this long without a break, at any time from the start of the first measured step: what is looked for has been found. Default: the load goes on.
+	StopAfter Duration `json:"stopAfter,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -112,6 +113,7 @@ type run struct {
 	telling    sync.Mutex         // held while the watcher is told something that others may tell it too
 	etcdWrites etcd.Writes        // the same of etcd\'s API
 	followers  followers
+	measuring  atomic.Bool // since the first measured step began
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -198,6 +200,8 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	var group sync.WaitGroup
 	group.Go(func() { r.recorder.Run(beside, r.clock.Start()) })
 	group.Go(func() { r.watchResults(beside) })
+	group.Go(func() { r.watchMachine(beside) })
+	group.Go(func() { r.watchObjectives(beside) })
 	s := sampler.Sampler{
 		DB: r.metrics, Endpoints: r.target.Endpoints(), Interval: time.Second,
 		Folders: []string{r.writer.Dir(), r.dataDir()},
@@ -245,6 +249,10 @@ func (r *run) watchResults(ctx context.Context) {
 
 // end closes everything and writes down how the run ended.
 func (r *run) end(err error) error {
+	if errors.Is(err, errStopped) {
+		r.Watcher.Say("%v", err)
+		err = nil // it came to the end that the scenario gives it
+	}
 	if err != nil {
 		switch {
 		case errors.Is(err, context.Canceled) && !errors.Is(err, ErrComponent):

@@ -298,9 +298,12 @@ type Event struct {
 	// At is the offset from the run's start, in seconds.
 	At   float64   `json:"at"`
 	Kind EventKind `json:"kind"`
-	// Name of the step, phase or component that it happened to.
+	// Name of the step, phase, component or objective that it happened to.
 	Name    string `json:"name,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Bound is the one of the guard that ended the load, and Value what there was.
+	Bound *ObjectiveInfo `json:"bound,omitempty"`
+	Value *float64       `json:"value,omitempty"`
 }
 
 // EventKind is a kind of event.
@@ -321,7 +324,9 @@ const (
 	FaultBegan     EventKind = "fault-began"
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
-	RunEnded       EventKind = "run-ended"
+	// Stopped is that the load was ended, in order, by the guard or by an objective; the run then came to its end.
+	Stopped  EventKind = "stopped"
+	RunEnded EventKind = "run-ended"
 )
 
 func writeJSON(path string, value any) error {
