@@ -26,10 +26,12 @@ func (s *Scenario) Default() {
 		}
 		setPreparations(step.Prepare, spec.Target)
 		step.Fault.setDefaults()
+		step.waiting()
 		for j := range step.Phases {
 			step.Phases[j].setDefaults()
 		}
 	}
+	spec.expectWaits()
 }
 
 func (t *Target) setDefaults() {

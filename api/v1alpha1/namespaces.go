@@ -41,6 +41,9 @@ func (s *Spec) namespaces() []*Name {
 	}
 	for _, step := range s.Steps {
 		for _, phase := range step.Phases {
+			if phase.Wait != nil {
+				all = append(all, &phase.Wait.Namespace)
+			}
 			if phase.Kube != nil {
 				all = append(all, phase.Kube.namespaces()...)
 			}

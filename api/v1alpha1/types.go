@@ -68,6 +68,8 @@ type Spec struct {
 	Search *Search `json:"search,omitempty"`
 	// Published figures, shown beside those that were measured.
 	References []Reference `json:"references,omitempty"`
+	// Figures over time that the report shows beside those of CPU and memory.
+	Panels []Panel `json:"panels,omitempty"`
 }
 
 // Target is the system under test; exactly one kind of it.
@@ -164,6 +166,8 @@ type KubeAPIServer struct {
 	Enabled *bool `json:"enabled,omitempty" jsonschema:"default=true"`
 	// Port that it serves on. Default: a free one.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	// Audit counts every request by whom it is from, as plimsoll_audit_requests_total: metadata has the API server tell of each, which costs CPU of both. Nothing of it is kept but the counts. Default: no audit.
+	Audit string `json:"audit,omitempty" jsonschema:"enum=metadata"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }
@@ -223,7 +227,7 @@ type Settle struct {
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 }
 
-// Step is a set of phases that run in parallel.
+// Step is a set of phases that run in parallel, a wait, or both.
 type Step struct {
 	// Name, unique in the scenario.
 	Name Name `json:"name"`
@@ -236,7 +240,9 @@ type Step struct {
 	// What is done to the target while the phases run. Default: nothing.
 	Fault *Fault `json:"fault,omitempty"`
 	// What runs in parallel.
-	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
+	Phases []Phase `json:"phases,omitempty" jsonschema:"minItems=1"`
+	// What the step waits for, beside phases or without any; background phases go on meanwhile.
+	Wait *Wait `json:"wait,omitempty"`
 
 	// Point is, in a plan, the value of the sweep that this repetition of the step is for.
 	Point *Point `json:"point,omitempty" jsonschema:"-"`
@@ -288,6 +294,9 @@ type Phase struct {
 	Disk *DiskWorkload `json:"disk,omitempty"`
 	// Operations on etcd itself, or on what speaks its API.
 	Etcd *EtcdWorkload `json:"etcd,omitempty"`
+
+	// Wait is, in a plan, what the phase's step waits for; the phase is nothing else.
+	Wait *Wait `json:"wait,omitempty" jsonschema:"-"`
 }
 
 // Load is a closed or an open loop; exactly one of them.

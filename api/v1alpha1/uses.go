@@ -37,6 +37,10 @@ func (s *Spec) Uses() []Use {
 	}
 	for _, step := range s.Steps {
 		for _, phase := range step.Phases {
+			if phase.Wait != nil {
+				add("", phase.Wait.Resource, "get", "list", "watch")
+				add("", "events", "list")
+			}
 			if phase.Kube != nil {
 				phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
 			}

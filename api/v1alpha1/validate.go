@@ -100,6 +100,9 @@ func (v *validator) step(path string, step *Step) {
 	for i := range step.Phases {
 		phase := &step.Phases[i]
 		phasePath := fmt.Sprintf("%s.phases.%d", path, i)
+		if phase.Wait != nil { // and is called as the step
+			phasePath = path
+		}
 		if v.phases[phase.Name] != nil {
 			v.fault(phasePath+".name", "another phase is called %q too; phases are named in objectives, so a name is used once", written(phase.Name))
 		}
@@ -107,12 +110,19 @@ func (v *validator) step(path string, step *Step) {
 			v.phases[name] = phase
 			v.unmeasured[name] = !*step.Measured
 		}
+		if phase.Wait != nil {
+			v.waits(path+".wait", phase.Wait)
+			continue
+		}
 		if phase.Background {
 			background++
 		}
 		v.phase(phasePath, phase)
 	}
-	if background == len(step.Phases) {
+	switch {
+	case len(step.Phases) == 0:
+		v.fault(path, "does nothing: it needs phases, or wait")
+	case background == len(step.Phases):
 		v.fault(path+".phases", "every phase is a background phase, so the step would never end: at least one must not be")
 	}
 }

@@ -53,7 +53,7 @@ func (t *LocalTarget) InWords() string {
 		parts = append(parts, "one etcd member")
 	}
 	if t.KubeAPIServer.On() {
-		parts = append(parts, "kube-apiserver")
+		parts = append(parts, "kube-apiserver"+map[string]string{"metadata": " with an audit log of metadata"}[t.KubeAPIServer.Audit])
 	}
 	if t.KubeControllerManager != nil {
 		parts = append(parts, "kube-controller-manager")

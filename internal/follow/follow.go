@@ -151,6 +151,19 @@ func (f *Follower) Current() bool {
 	return f.current
 }
 
+// Each calls take with the objects that there are, in no order, until it returns
+// false. Like a listener, take asks the follower nothing.
+func (f *Follower) Each(take func(namespace, name string, state State) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, state := range f.objects {
+		namespace, name := split(key)
+		if !take(namespace, name, state) {
+			return
+		}
+	}
+}
+
 // State is that of an object, by namespace/name, or its name if it is in no namespace.
 func (f *Follower) State(key string) State {
 	f.mu.Lock()
@@ -332,5 +345,5 @@ func (f *Follower) get(ctx context.Context, query url.Values, accept string) (io
 	if response.StatusCode == http.StatusGone {
 		return nil, &statusError{"Expired", http.StatusGone}
 	}
-	return nil, fmt.Errorf("the server answers %s (%s)", response.Status, httpconn.Refusal(response).Reason)
+	return nil, fmt.Errorf("the server answers %s (%s)", response.Status, f.connection.Refusal(response).Reason)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/shirou/gopsutil/v4/process"
 
@@ -26,6 +27,8 @@ type Sampler struct {
 	// Processes gives those that run now; none when nil.
 	Processes func() []target.Process
 	Endpoints []target.Endpoint
+	// Own are the counters and gauges of plimsoll itself.
+	Own []prometheus.Gatherer
 	// Folders are where results and data are written: the space there is sampled.
 	Folders []string
 	// Data is a folder with one for each component's data, whose sizes are sampled; none when empty.
@@ -74,6 +77,16 @@ func (s *Sampler) Run(ctx context.Context) {
 			s.every(ctx, dataInterval, "data", func() (unread, unkept error) {
 				at := s.Now()
 				return nil, s.DB.Append(context.WithoutCancel(ctx), at, dataSizes(s.Data))
+			})
+		})
+	}
+	for _, own := range s.Own {
+		g := newGatherer(own)
+		sources.Go(func() {
+			s.every(ctx, s.Interval, Generator, func() (unread, unkept error) {
+				at := s.Now()
+				samples, err := g.read()
+				return err, s.DB.Append(context.WithoutCancel(ctx), at, samples)
 			})
 		})
 	}

@@ -324,9 +324,9 @@ const (
 	FaultBegan     EventKind = "fault-began"
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
-	// Stopped is that the load was ended, in order, by the guard or by an objective; the run then came to its end.
-	Stopped  EventKind = "stopped"
-	RunEnded EventKind = "run-ended"
+	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
+	Stopped        EventKind = "stopped"      // the guard or an objective ended the load in order
+	RunEnded       EventKind = "run-ended"
 )
 
 func writeJSON(path string, value any) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 )
 
@@ -84,6 +85,13 @@ type Supervised interface {
 	// Failed delivers an error, with the last lines of the log, for a component that exits
 	// without having been asked to. It is never closed.
 	Failed() <-chan error
+}
+
+// Counting is the capability of a target that counts, in plimsoll, what its
+// components tell of what they do.
+type Counting interface {
+	// Counters are those counts.
+	Counters() prometheus.Gatherer
 }
 
 // Process is one component's running process.

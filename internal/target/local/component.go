@@ -92,6 +92,8 @@ type plan struct {
 	ports    ports
 	keys     *keyring
 	binaries map[string]assets.Binary
+	// audit takes what the API server tells of its requests; nil if it tells nothing.
+	audit *audit
 	// server is that of an SQL database, if plimsoll starts one, account the user
 	// that runs it, and password that of kine.
 	server   Server

@@ -43,6 +43,8 @@ type Server struct {
 	UserAgent string
 	// Sign adds credentials to requests, and nothing else; nil for none.
 	Sign func(http.RoundTripper) (http.RoundTripper, error)
+	// Count counts what is sent; nil if nobody does.
+	Count *Count
 }
 
 // ServerOf gives the server that a configuration of client-go leads to.
@@ -102,7 +104,7 @@ func newConnections(server Server, version string, n int) (Connections, error) {
 	}
 	all := make(Connections, n)
 	for i := range all {
-		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(server.UserAgent, userAgent)}
+		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(server.UserAgent, userAgent), count: server.Count}
 		if version == HTTP1 {
 			all[i].line.turn = make(chan struct{}, 1)
 		}
@@ -154,13 +156,14 @@ type Connection struct {
 	userAgent string
 	line      *line
 	signed    http.RoundTripper // the line, with credentials
+	count     *Count
 }
 
 // prove performs one cheap request, for what every user may read.
 func (c *Connection) prove(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	response, err := c.Send(ctx, http.MethodGet, path, nil, 0)
+	response, err := c.exchange(ctx, Request{Method: http.MethodGet, Path: path})
 	if err != nil {
 		return err
 	}
@@ -190,8 +193,14 @@ func (c *Connection) Send(ctx context.Context, method, path string, body io.Read
 	return c.Exchange(ctx, Request{Method: method, Path: path, Body: body, Length: length})
 }
 
-// Exchange sends one request, once, and follows no redirect.
+// Exchange sends one request, once, and follows no redirect. It is counted.
 func (c *Connection) Exchange(ctx context.Context, r Request) (*http.Response, error) {
+	response, err := c.exchange(ctx, r)
+	c.count.answered(response, err)
+	return response, err
+}
+
+func (c *Connection) exchange(ctx context.Context, r Request) (*http.Response, error) {
 	address := c.base
 	var path string
 	path, address.RawQuery, _ = strings.Cut(r.Path, "?")
