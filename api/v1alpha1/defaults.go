@@ -31,7 +31,45 @@ func (s *Scenario) Default() {
 			step.Phases[j].setDefaults()
 		}
 	}
+	spec.knowNodes()
+	spec.findBundles()
 	spec.expectWaits()
+}
+
+// knowNodes tells templates how many nodes there are for what they make.
+func (s *Spec) knowNodes() {
+	if s.Target.Local == nil || s.Target.Local.Kwok == nil {
+		return
+	}
+	nodes := *s.Target.Local.Kwok.Nodes
+	for _, p := range s.preparations() {
+		if p.Fill != nil {
+			p.Fill.Nodes = nodes
+		}
+	}
+	for _, step := range s.Steps {
+		for _, phase := range step.Phases {
+			if phase.Kube != nil {
+				phase.Kube.knowNodes(nodes)
+			}
+		}
+	}
+}
+
+func (k *KubeWorkload) knowNodes(nodes int) {
+	switch {
+	case k.Create != nil:
+		k.Create.Nodes = nodes
+	case k.Churn != nil:
+		k.Churn.Nodes = nodes
+	case k.Ring != nil:
+		k.Ring.Nodes = nodes
+	case k.Bundle != nil:
+		k.Bundle.Nodes = nodes
+	}
+	for i := range k.Mix {
+		k.Mix[i].KubeWorkload.knowNodes(nodes)
+	}
 }
 
 func (t *Target) setDefaults() {
@@ -130,6 +168,10 @@ func (k *KubeWorkload) setDefaults() {
 		k.Churn.setDefaults()
 	case k.Ring != nil:
 		k.Ring.setDefaults()
+	case k.Bundle != nil:
+		k.Bundle.setDefaults()
+	case k.Unbundle != nil:
+		k.Unbundle.Retry.setDefaults()
 	}
 	for i := range k.Mix {
 		k.Mix[i].KubeWorkload.setDefaults()

@@ -199,7 +199,7 @@ type Fill struct {
 type Objects struct {
 	// A resource whose objects have one key, data, with a payload.
 	Resource Resource `json:"resource,omitempty"`
-	// YAML of any object, as a Go template that knows .Index, .Name, .Namespace and .Payload. Name and namespace are set by plimsoll.
+	// YAML of any object, as a Go template that knows .Index, .Name, .Namespace, .Payload and .Node, one of the nodes that kwok is given, in turn. Name and namespace are set by plimsoll.
 	Template string `json:"template,omitempty"`
 	// Namespace of the objects.
 	Namespace Name `json:"namespace,omitempty"`
@@ -207,6 +207,9 @@ type Objects struct {
 	Namespaces int `json:"namespaces,omitempty" jsonschema:"minimum=1"`
 	// Bytes of payload in each object, before base64. Default 4B.
 	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+
+	// Nodes is, in a plan, how many nodes kwok is given.
+	Nodes int `json:"nodes,omitempty" jsonschema:"-"`
 }
 
 // Way is how a fill reaches the datastore.
@@ -284,6 +287,8 @@ type Phase struct {
 	HTTP string `json:"http,omitempty" jsonschema:"enum=1.1,enum=2,default=2"`
 	// User that the requests are made as; users are apart for priority and fairness. Default: the load user.
 	User Name `json:"user,omitempty"`
+	// User agent that requests to the Kubernetes API bear. Default: plimsoll.
+	UserAgent string `json:"userAgent,omitempty"`
 	// After this long a request counts as timed out. Default 60s.
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 	// Operations on the Kubernetes API.
@@ -377,6 +382,10 @@ type KubeWorkload struct {
 	Churn *KubeChurn `json:"churn,omitempty"`
 	// Keeps a number of objects per client: each operation deletes the oldest and creates a new one.
 	Ring *KubeRing `json:"ring,omitempty"`
+	// Makes objects that belong together, as a unit.
+	Bundle *KubeBundle `json:"bundle,omitempty"`
+	// Deletes the bundles that a phase has made.
+	Unbundle *KubeUnbundle `json:"unbundle,omitempty"`
 	// Chooses each operation at random among several.
 	Mix []KubeMixed `json:"mix,omitempty"`
 }
@@ -445,7 +454,7 @@ type KubeRing struct {
 type KubeMixed struct {
 	// How often it is chosen, against the other weights.
 	Weight int `json:"weight" jsonschema:"minimum=1"`
-	// What it does; anything but a mix.
+	// What it does; anything but a mix, a watch or bundles.
 	KubeWorkload `json:",inline"`
 }
 

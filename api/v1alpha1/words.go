@@ -99,6 +99,10 @@ func (k *KubeWorkload) InWords() string {
 			words += fmt.Sprintf(", %v apart", time.Duration(k.Churn.Wait))
 		}
 		return words
+	case k.Bundle != nil:
+		return k.Bundle.inWords()
+	case k.Unbundle != nil:
+		return k.Unbundle.inWords()
 	case k.Ring != nil:
 		return fmt.Sprintf("keep a ring of %d %s per client", k.Ring.Keep, k.Ring.InWords())
 	}

@@ -119,6 +119,7 @@ type run struct {
 	tally      *httpconn.Tally      // of requests to the Kubernetes API
 	followers  followers
 	measuring  atomic.Bool // since the first measured step began
+	bundles    kube.Bundles // that phases have made
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {

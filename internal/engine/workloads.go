@@ -21,7 +21,7 @@ import (
 func (r *run) workload(ctx context.Context, spec v1.Phase) (workload.Workload, error) {
 	switch {
 	case spec.Kube != nil:
-		return r.kubeWorkload(spec)
+		return r.kubeWorkload(ctx, spec)
 	case spec.Wait != nil:
 		return r.wait(ctx, spec)
 	case spec.Disk != nil:
@@ -47,16 +47,41 @@ func (r *run) wait(ctx context.Context, spec v1.Phase) (workload.Workload, error
 	})
 }
 
-func (r *run) kubeWorkload(spec v1.Phase) (workload.Workload, error) {
+func (r *run) kubeWorkload(ctx context.Context, spec v1.Phase) (workload.Workload, error) {
 	if r.api == nil {
 		return nil, fmt.Errorf("the target serves no Kubernetes API, which phase %s needs", spec.Name)
+	}
+	created, err := r.created(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
 	return kube.New(kube.Options{
 		API: r.api, Phase: string(spec.Name), RunID: r.id, Connections: spec.Connections,
 		Timeout: time.Duration(spec.Timeout), Operation: *spec.Kube,
 		HTTP: spec.HTTP, User: string(spec.User), Seed: r.planned.Seed, Writes: &r.writes,
-		Tally: r.tally,
+		UserAgent: spec.UserAgent, Tally: r.tally, Bundles: &r.bundles, Created: created,
 	}), nil
+}
+
+// created gives who is told of the objects that a phase makes and that become
+// ready, if that is to be timed.
+func (r *run) created(ctx context.Context, spec v1.Phase) (kube.Created, error) {
+	if spec.Kube.Bundle == nil || !spec.Kube.Bundle.Ready {
+		return nil, nil
+	}
+	var all []*readiness
+	for _, resource := range spec.Kube.Bundle.BecomeReady() {
+		f, err := r.follower(ctx, resource)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.readiness(f, resource, spec.Name))
+	}
+	return func(resource v1.Resource, namespace, name string, answered time.Time) {
+		for _, ready := range all {
+			ready.created(resource, namespace, name, answered)
+		}
+	}, nil
 }
 
 // diskWorkload writes into the folder under test or, on a local target, beside

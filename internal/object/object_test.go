@@ -66,7 +66,7 @@ func TestFaultsOfTemplates(t *testing.T) {
 		{"an action that is not closed", meta + "data: {{.Index\n", "template line 4: unclosed action started at object:3"},
 		{"an unknown function", meta + "\ndata: {{upper .Name}}\n", `template line 4: function "upper" not defined`},
 		{"an unknown field", meta + "data: {a: {{.Nmae}}}\n", "template line 3:"},
-		{"an unknown field, and what there is", meta + "data: {a: {{.Nmae}}}\n", "a template knows .Index, .Name, .Namespace and .Payload"},
+		{"an unknown field, and what there is", meta + "data: {a: {{.Nmae}}}\n", "a template knows .Index, .Name, .Namespace, .Payload and .Node"},
 		{"an index that only some have", meta + "data: {a: {{slice \"x\" .Index 1}}{{index \"x\" .Index}}}\n", "object 1 of the template: template line 3:"},
 		{"YAML that is broken", meta + "data: {a: b\nmore: c\n", "line 4"},
 		{"YAML that is badly indented", meta + "data:\n  a: b\n c: d\n", "5 |  c: d"},
