@@ -54,8 +54,9 @@ func (r *run) watchObjectives(ctx context.Context) {
 				broken[i] = since
 			}
 			if r.clock.Now()-since >= time.Duration(o.StopAfter) {
-				r.stop(store.Event{Name: objectiveInfo(o).Name, Message: fmt.Sprintf(
-					"%s was broken for %v (%s)", objectiveInfo(o).Name, time.Duration(o.StopAfter), inUnit(value, o))})
+				name := objectiveInfo(o).Name
+				r.stop(store.Event{Name: name, Message: fmt.Sprintf(
+					"%s was broken for %v: %s, where %s is the bound", name, time.Duration(o.StopAfter), inUnit(value, o), o.BoundInWords())})
 				return
 			}
 		}

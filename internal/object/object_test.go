@@ -41,12 +41,13 @@ func TestTemplatesGiveObjects(t *testing.T) {
 		{"with a number that YAML reads in its own way", meta + "data: {a: 0{{.Index}}}\n", stamped(label, `"data":{"a":9},`), false, false},
 		{"with a condition", meta + "data: {a: {{if gt .Index 5}}many{{else}}few{{end}}}\n", stamped(label, `"data":{"a":"many"},`), false, false},
 		{"with a function", meta + "data: {a: 'n{{mod .Index 4}}-{{div .Index 4}}'}\n", stamped(label, `"data":{"a":"n1-2"},`), false, false},
+		{"with the node", meta + "data: {a: '{{.Node}}'}\n", stamped(label, `"data":{"a":"node-1"},`), true, false},
 		{"with its own name, namespace and run label, which are ours", meta + "metadata: {name: x, generateName: y, namespace: z, labels: {plimsoll.dev/run: other, a: b}}\n",
 			stamped(`"labels":{"a":"b","plimsoll.dev/run":"`+runID+`"},`, ""), true, true},
 		{"after a comment and a document mark", "# mine\n---\n" + meta, stamped(label, ""), true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			template := mustNew(t, v1.Objects{Template: row.template, Namespace: "space", Payload: 4})
+			template := mustNew(t, v1.Objects{Template: row.template, Namespace: "space", Payload: 4, Nodes: 4})
 			got, err := template.JSON(9, template.Name(9), template.Namespace(9))
 			if err != nil {
 				t.Fatal(err)
