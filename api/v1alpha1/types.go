@@ -82,10 +82,23 @@ type Target struct {
 	Null *NullTarget `json:"null,omitempty"`
 }
 
+// RAMDisk is the size of the RAM disk that the target needs; 0 for none.
+func (t Target) RAMDisk() Bytes {
+	switch {
+	case t.Directory != nil && t.Directory.Path == "":
+		return t.Directory.RAMDisk
+	case t.Local != nil && t.Local.Datastore.Etcd != nil && t.Local.Datastore.Etcd.DataDir == "":
+		return t.Local.Datastore.Etcd.RAMDisk
+	}
+	return 0
+}
+
 // DirectoryTarget is a folder, in which plimsoll makes one of its own and removes it after the run.
 type DirectoryTarget struct {
 	// Path of the folder, which must exist. Default: the run directory.
 	Path string `json:"path,omitempty"`
+	// Size of a RAM disk (tmpfs) that is written to where path names no folder. plimsoll mounts it, which takes root, and unmounts it after the run. Default: none.
+	RAMDisk Bytes `json:"ramDisk,omitempty"`
 }
 
 // NullTarget is a server of plimsoll's own, in a process of its own.
@@ -150,6 +163,10 @@ type Etcd struct {
 	Members int `json:"members,omitempty" jsonschema:"enum=1,enum=3,default=1"`
 	// Folder under which each member gets a data directory of its own for the run, removed after it. Default: in the run directory.
 	DataDir string `json:"dataDir,omitempty"`
+	// Size of a RAM disk (tmpfs) that holds the data of all members where dataDir names no folder. plimsoll mounts it, which takes root, and unmounts it after the run. Default: none.
+	RAMDisk Bytes `json:"ramDisk,omitempty"`
+	// Folder under which each member gets one for its write-ahead log, apart from its data; writes of disk workloads then go to that disk. Default: with the data.
+	WALDir string `json:"walDir,omitempty"`
 	// Client port of the first member; the others and all peers get free ports. Default: a free one.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Flags of every member, laid over plimsoll's own; null removes one.
@@ -461,6 +478,8 @@ type Objective struct {
 	Measure string `json:"measure,omitempty"`
 	// A PromQL expression over the metrics of the measured steps, instead of a measure; its largest value must keep the bound.
 	PromQL string `json:"promql,omitempty"`
+	// Whether it is the question that the scenario asks: reports on variants then begin with it, also when several blocks compare them.
+	Headline bool `json:"headline,omitempty"`
 	// Upper bound, with its unit, such as 1s, 4GiB or 50/s.
 	Max *Bound `json:"max,omitempty"`
 	// Lower bound, with its unit, such as 99% or 50/s.

@@ -49,7 +49,7 @@ func phaseInfo(phase v1.Phase) store.PhaseInfo {
 }
 
 func objectiveInfo(o v1.Objective) store.ObjectiveInfo {
-	info := store.ObjectiveInfo{Name: o.Name, Measure: o.Measure, PromQL: o.PromQL, Text: o.BoundInWords()}
+	info := store.ObjectiveInfo{Name: o.Name, Measure: o.Measure, PromQL: o.PromQL, Headline: o.Headline, Text: o.BoundInWords()}
 	if info.Name == "" {
 		info.Name = cmp.Or(o.Measure, o.PromQL) + " " + info.Text
 	}

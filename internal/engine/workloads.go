@@ -87,7 +87,7 @@ func (r *run) created(ctx context.Context, spec v1.Phase) (kube.Created, error) 
 // diskWorkload writes into the folder under test or, on a local target, beside
 // the datastore's data. A disk that takes no more ends the run.
 func (r *run) diskWorkload(spec v1.Phase) workload.Workload {
-	return disk.New(disk.Options{Dir: r.dataDir(), Phase: string(spec.Name), Operation: *spec.Disk, Failed: r.cancel})
+	return disk.New(disk.Options{Dir: r.dataDirs()[0], Phase: string(spec.Name), Operation: *spec.Disk, Failed: r.cancel})
 }
 
 func (r *run) etcdWorkload(spec v1.Phase) (workload.Workload, error) {
