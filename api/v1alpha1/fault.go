@@ -18,7 +18,7 @@ type Fault struct {
 
 // FaultSpan is what a fault is done to, and when.
 type FaultSpan struct {
-	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3), kube-apiserver, kine, …; database servers cannot be disturbed.
+	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3), kube-apiserver, kine, downstream-etcd, …; database servers cannot be disturbed.
 	Component string `json:"component"`
 	// How long after the start of the step's phases it begins. Default: at once.
 	After Duration `json:"after,omitempty"`
@@ -106,6 +106,12 @@ func (t *LocalTarget) components() []string {
 		}
 	default:
 		all = append(all, "etcd")
+	}
+	if t.Downstream != nil {
+		for _, name := range t.Downstream.plane().components() {
+			all = append(all, downstreamPrefix+name)
+		}
+		all = append(all, "tunnel-server", "tunnel-agent")
 	}
 	for _, c := range []struct {
 		name string

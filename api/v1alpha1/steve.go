@@ -7,11 +7,30 @@ import (
 
 // Steve is Rancher's API in front of kube-apiserver.
 type Steve struct {
+	// Its version, among those that plimsoll can build. Default: what $PLIMSOLL_ASSETS holds, else v0.10.2.
+	Version string `json:"version,omitempty" jsonschema:"enum=v0.8.0,enum=v0.9.15,enum=v0.10.2"`
 	// Whether lists are answered from a cache in SQLite (--sql-cache, known as Vai) rather than one in memory.
 	SQLCache bool `json:"sqlCache,omitempty"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }
+
+func (s *Steve) inWords() string {
+	words := "Steve"
+	if s.Version != "" {
+		words += " " + s.Version
+	}
+	if s.SQLCache {
+		words += " with SQL cache"
+	}
+	return words
+}
+
+// SteveVersion is the version of Steve that is built unless the document names another.
+const SteveVersion = "v0.10.2"
+
+// SteveVersions are those that can be chosen.
+func SteveVersions() []string { return []string{"v0.8.0", "v0.9.15", SteveVersion} }
 
 // SteveWorkload is one kind of operation on the API of Steve; exactly one.
 type SteveWorkload struct {
@@ -49,10 +68,11 @@ type SteveList struct {
 }
 
 // steve checks what the schema cannot say of a workload.
-func (v *validator) steve(path string, w *SteveWorkload, load Load) {
+func (v *validator) steve(path string, w *SteveWorkload, phase *Phase) {
+	load := phase.Load
 	switch {
 	case w.Get != nil:
-		v.filled(path+".get", *w.Get)
+		v.filled(path+".get", *w.Get, phase.Cluster)
 	case w.Watch != nil && load.Open != nil:
 		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
 	case w.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
@@ -68,7 +88,7 @@ func (v *validator) steve(path string, w *SteveWorkload, load Load) {
 		v.fault(path, "needs walks over the whole list: pagination is k8s or page")
 	case l.Filter != "" || l.ProjectsOrNamespaces != "":
 		v.fault(path, "cannot tell which objects a filter or projectsornamespaces leaves out: list all")
-	case !slices.ContainsFunc(v.made, l.holds):
+	case !slices.ContainsFunc(v.made, func(fill *Fill) bool { return fill.Cluster == phase.Cluster && l.holds(fill) }):
 		v.fault(path, "checks for the %s of a fill, but none makes any", collectionInWords(l.Resource, l.Namespace))
 	}
 }

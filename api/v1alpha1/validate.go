@@ -20,6 +20,7 @@ type FieldError struct {
 func (s *Scenario) Validate() []FieldError {
 	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
 	v.controlPlane(s.Spec.Target.Local)
+	v.downstream(s.Spec.Target.Local)
 	v.preparations("spec.prepare", s.Spec.Prepare, false)
 	steps := map[Name]bool{}
 	for i := range s.Spec.Steps {
@@ -59,14 +60,15 @@ func (v *validator) preparations(path string, preparations []Preparation, growin
 		}
 		path := fmt.Sprintf("%s.%d.fill", path, i)
 		v.made = append(v.made, fill)
+		v.reachable(path, fill.Cluster)
 		if !v.target.servesKubernetes() {
 			v.fault(path, "the target serves no Kubernetes API, through which objects are made")
 		}
 		v.objects(path, fill.Objects)
-		if fill.Through == ThroughDatastore && (v.target.Local == nil || v.target.Local.Datastore.Etcd == nil) {
+		if plane := v.target.cluster(fill.Cluster); fill.Through == ThroughDatastore && (plane == nil || plane.Datastore.Etcd == nil) {
 			v.fault(path+".through", "only a local target's etcd can be filled directly: use api")
 		}
-		what := objects(fill.Resource, fill.Namespace)
+		what := objects(fill.Resource, fill.Namespace) + fill.Cluster.inWords()
 		if fill.Template == "" {
 			if v.fills[what] > fill.Count || v.fills[what] == fill.Count && !growing {
 				v.fault(path, "an earlier fill has made %d %s already, under the same names; count is how many there are afterwards", v.fills[what], what)
@@ -129,10 +131,10 @@ func (v *validator) phase(path string, phase *Phase) {
 	}
 	v.suits(path, phase)
 	if phase.Kube != nil {
-		v.kube(path+".kube", phase.Kube, phase.Load)
+		v.kube(path+".kube", phase.Kube, phase)
 	}
 	if phase.Steve != nil {
-		v.steve(path+".steve", phase.Steve, phase.Load)
+		v.steve(path+".steve", phase.Steve, phase)
 	}
 	if phase.Disk != nil {
 		v.disk(path+".disk", phase.Disk)
@@ -145,7 +147,10 @@ func (v *validator) phase(path string, phase *Phase) {
 // suits checks that the target has what the phase's workload is for.
 func (v *validator) suits(path string, phase *Phase) {
 	local := v.target.Local
+	v.reachable(path, phase.Cluster)
 	switch {
+	case phase.Disk != nil && phase.Cluster == OnDownstream:
+		v.fault(path+".cluster", "has no meaning for a disk")
 	case phase.Kube != nil && !v.target.servesKubernetes():
 		v.fault(path+".kube", "the target serves no Kubernetes API")
 	case phase.Steve != nil && local != nil && local.Steve != nil && !v.target.servesKubernetes():
@@ -159,21 +164,22 @@ func (v *validator) suits(path string, phase *Phase) {
 	}
 }
 
-func (v *validator) kube(path string, k *KubeWorkload, load Load) {
+func (v *validator) kube(path string, k *KubeWorkload, phase *Phase) {
+	load, cluster := phase.Load, phase.Cluster
 	switch {
 	case k.Create != nil:
 		v.objects(path+".create", *k.Create)
 	case k.Get != nil:
-		v.filled(path+".get", *k.Get)
+		v.filled(path+".get", *k.Get, cluster)
 	case k.Update != nil:
-		v.filled(path+".update", k.Update.KubeSelection)
+		v.filled(path+".update", k.Update.KubeSelection, cluster)
 		if !k.Update.Resource.HasPayload() {
 			v.fault(path+".update.resource", "%s have no payload to update", k.Update.Resource)
 		}
 	case k.Patch != nil:
-		v.filled(path+".patch", k.Patch.KubeSelection)
+		v.filled(path+".patch", k.Patch.KubeSelection, cluster)
 	case k.Delete != nil:
-		v.filled(path+".delete", *k.Delete)
+		v.filled(path+".delete", *k.Delete, cluster)
 		if open := load.Open; open != nil {
 			if arrivals := float64(open.Rate+open.RateTo) / 2 * time.Duration(open.Duration).Seconds(); arrivals > float64(k.Delete.Count) {
 				v.fault(path+".delete.count", "is %d, but about %.0f deletions would arrive", k.Delete.Count, arrivals)
@@ -192,7 +198,7 @@ func (v *validator) kube(path string, k *KubeWorkload, load Load) {
 		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil {
 			v.fault(fmt.Sprintf("%s.mix.%d", path, i), "neither a mix nor a watch can be part of a mix")
 		} else {
-			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, load)
+			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, phase)
 		}
 	}
 }
@@ -237,8 +243,8 @@ func (v *validator) load(path string, phase *Phase) {
 }
 
 // filled checks that objects which an operation works on are made beforehand.
-func (v *validator) filled(path string, s KubeSelection) {
-	what := objects(s.Resource, s.Namespace)
+func (v *validator) filled(path string, s KubeSelection, cluster Cluster) {
+	what := objects(s.Resource, s.Namespace) + cluster.inWords()
 	if made := v.fills[what]; s.Resource.HasPayload() && made < s.Count {
 		v.fault(path+".count", "is %d, but only %d %s are made: raise the count of a fill, or lower this one", s.Count, made, what)
 	}

@@ -21,6 +21,9 @@ func (p *Phase) Workload() Workload {
 	return nil
 }
 
+// InWords says what the phase's workload does, and where.
+func (p *Phase) InWords() string { return p.Workload().InWords() + p.Cluster.inWords() }
+
 func (p *Phase) workloads() []Workload {
 	var all []Workload
 	if p.Kube != nil {

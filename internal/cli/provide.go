@@ -23,7 +23,7 @@ func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error
 			return err
 		}
 	}
-	return local.CheckServer(ctx, *spec.Local)
+	return local.CheckServers(ctx, *spec.Local)
 }
 
 // provider gives the way to the targets of an experiment, with everything done
@@ -86,8 +86,12 @@ func kindOf(t v1.Target) string {
 // provideLocal starts a fresh local target for each run.
 func provideLocal(finder *assets.Finder, space *workspace.Workspace, display *display) engine.Provision {
 	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
+		program, err := self()
+		if err != nil {
+			return nil, err
+		}
 		t, err := local.Start(ctx, local.Options{
-			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder,
+			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder, Program: program,
 			Note: func(note string) { display.Say("%s", note) },
 		})
 		if err != nil {

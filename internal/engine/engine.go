@@ -20,8 +20,6 @@ import (
 	"plimsoll.dev/plimsoll/internal/sampler"
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
-	"plimsoll.dev/plimsoll/internal/workload/etcd"
-	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
 
 // ErrInterrupted ends an experiment whose context was cancelled. What was
@@ -104,13 +102,10 @@ type run struct {
 	recorder   *record.Recorder
 	metrics    *metrics.DB
 	target     target.Target
-	api        target.KubeAPI
 	id         string // labels what is made
 	cancel     context.CancelCauseFunc
-	filled     map[v1.Objects]int // how many there are of the objects that were filled
-	writes     kube.Writes        // of all phases, for their watches
-	telling    sync.Mutex         // held while the watcher is told something that others may tell it too
-	etcdWrites etcd.Writes        // the same of etcd\'s API
+	clusters   map[v1.Cluster]*cluster
+	telling    sync.Mutex // held while the watcher is told something that others may tell it too
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -125,7 +120,7 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	defer cancel(nil)
 	r := &run{
 		Engine: e, plan: p, planned: planned, spec: &planned.Cell.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
-		id: runID(clock.Start(), planned.Index), cancel: cancel, filled: map[v1.Objects]int{},
+		id: runID(clock.Start(), planned.Index), cancel: cancel, clusters: map[v1.Cluster]*cluster{},
 	}
 	defer func() { err = r.end(err) }()
 	if r.metrics, err = metrics.Create(writer.MetricsDir()); err != nil {
@@ -166,7 +161,10 @@ func (r *run) provision(ctx context.Context) error {
 	}
 	r.event(store.TargetReady, "", "")
 	r.Watcher.Say("target ready in %.1f s", (r.clock.Now() - started).Seconds())
-	r.api, _ = r.target.(target.KubeAPI) // phases that need one say so
+	r.clusters[v1.OnLocal] = newCluster(r.target)
+	if upstream, ok := r.target.(target.Upstream); ok && upstream.Downstream() != nil {
+		r.clusters[v1.OnDownstream] = newCluster(upstream.Downstream())
+	}
 	if _, shared := r.target.(target.Shared); shared {
 		if r.spec, err = r.spec.Clone(); err != nil {
 			return err

@@ -70,6 +70,19 @@ type Steve interface {
 	Steve() (url string, client *http.Client)
 }
 
+// Cluster is one control plane, whose datastore may be reached past its API server.
+type Cluster interface {
+	KubeAPI
+	Datastore
+}
+
+// Upstream is the capability of a target that may have a second control plane behind a tunnel.
+type Upstream interface {
+	// Downstream is that second one, whose other capabilities are asked for like those of a
+	// target; nil without one. Its Steve is reached through the tunnel.
+	Downstream() Cluster
+}
+
 // Shared is the capability of a target that others use too: runs have
 // namespaces of their own there, and clear away what they made.
 type Shared interface {

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +65,8 @@ type component struct {
 	tree bool
 	// layer orders the stop: higher ones go first.
 	layer int
+	// plane is the control plane that it is of.
+	plane *plane
 }
 
 // command is a program with its arguments.
@@ -85,50 +86,14 @@ const (
 // accessGate opens when the API server has given its users their rights.
 const accessGate = "access"
 
-// plan is all that the builders need to know.
-type plan struct {
-	spec     v1alpha1.LocalTarget
-	where    folders
-	ports    ports
-	keys     *keyring
-	binaries map[string]assets.Binary
-	// server is that of an SQL database, if plimsoll starts one, account the user
-	// that runs it, and password that of kine.
-	server   Server
-	account  *account
-	password string
-}
-
-// build gives the components that a plan stands for.
-func build(p plan) ([]component, error) {
-	builders := []func(plan) ([]component, error){buildEtcd}
-	if p.spec.Datastore.Kine != nil {
-		builders = []func(plan) ([]component, error){buildDatabase, buildKine}
-	}
-	if servesAPI(p.spec) {
-		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
-	}
-	if p.spec.Steve != nil {
-		builders = append(builders, buildSteve)
-	}
-	var all []component
-	for _, builder := range builders {
-		some, err := builder(p)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
 // gates are opened by closing them.
 type gates map[string]chan struct{}
 
 func newGates(components []component) gates {
-	g := gates{accessGate: make(chan struct{})}
+	g := gates{}
 	for _, c := range components {
 		g[c.name] = make(chan struct{})
+		g[c.plane.prefix+accessGate] = make(chan struct{}) // of each plane one
 	}
 	return g
 }
@@ -155,15 +120,9 @@ type chore struct {
 
 // chores are done beside the starts.
 func (t *Target) chores() []chore {
-	if !servesAPI(t.spec) {
-		return nil
-	}
-	all := []chore{{apiserverPart, accessGate, t.admit}}
-	if t.spec.KubeControllerManager != nil {
-		all = append(all, chore{controllerManagerPart, "", t.awaitServiceAccount})
-	}
-	if nodeCount(t.spec.Kwok) > 0 {
-		all = append(all, chore{accessGate, "", t.makeNodes}, chore{kwokPart, "", t.awaitNodes})
+	var all []chore
+	for _, p := range t.planes() {
+		all = append(all, p.chores()...)
 	}
 	return all
 }
@@ -200,9 +159,9 @@ func (t *Target) boot(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			t.mu.Lock()
+			t.lock.Lock()
 			t.running[c.name] = p
-			t.mu.Unlock()
+			t.lock.Unlock()
 			close(gates[c.name])
 			go func() {
 				<-p.Exited()
@@ -232,9 +191,7 @@ func (t *Target) launch(ctx context.Context, c component) (*process.Process, err
 	if err := c.initialiseData(ctx); err != nil {
 		return nil, fmt.Errorf("initialise the data of %s: %w", c.name, err)
 	}
-	t.mu.Lock()
-	client := t.client(c.ca, c.observer)
-	t.mu.Unlock()
+	client := c.plane.client(c.ca, c.observer)
 	if c.after != "" {
 		ctx, cancel := context.WithTimeout(ctx, c.readyTimeout)
 		defer cancel()
@@ -307,8 +264,8 @@ func (t *Target) stop(ctx context.Context) error {
 			break
 		}
 	}
-	for _, c := range t.clients {
-		c.CloseIdleConnections() // servers wait for them
+	for _, p := range t.planes() {
+		p.closeIdleConnections() // servers wait for them
 	}
 	var errs []error
 	for layer := frontLayer; layer >= databaseLayer; layer-- {
@@ -321,29 +278,6 @@ func (t *Target) stop(ctx context.Context) error {
 		errs = append(errs, group.Wait())
 	}
 	return errors.Join(errs...)
-}
-
-// client gives the one client for a certificate; t.mu is held. Without an
-// authority it trusts every server: there is nobody else on plimsoll's own ports.
-func (t *Target) client(ca, certificate string) *http.Client {
-	c := t.clients[certificate]
-	if c == nil && ca == "" {
-		c = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-		t.clients[certificate] = c
-	}
-	if c == nil {
-		// HTTP/1.1 only: etcd's peer port offers HTTP/2 and then does not speak it.
-		c = &http.Client{Transport: &http.Transport{TLSClientConfig: t.keys.tlsConfig(ca, certificate), MaxIdleConnsPerHost: nodeMakers}}
-		t.clients[certificate] = c
-	}
-	return c
-}
-
-// admin gives the client of the identity that prepares.
-func (t *Target) admin() *http.Client {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.client(kubernetesCA, adminClient)
 }
 
 const (

@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func etcdSpec(spec v1alpha1.LocalTarget) v1alpha1.Etcd {
 }
 
 // buildEtcd gives a component for each member.
-func buildEtcd(p plan) ([]component, error) {
+func buildEtcd(p *plane) ([]component, error) {
 	spec := etcdSpec(p.spec)
 	var cluster []string
 	for i := range spec.Members {
@@ -51,7 +50,7 @@ func buildEtcd(p plan) ([]component, error) {
 	for i := range spec.Members {
 		name := memberName(spec, i)
 		client, peer, metrics := loopback(p.ports.etcdClients[i]), loopback(p.ports.etcdPeers[i]), loopback(p.ports.etcdMetrics[i])
-		data := filepath.Join(p.where.data, name)
+		data := p.home(name)
 		fs, err := flags{
 			{"name", name},
 			{"data-dir", data},
@@ -84,7 +83,7 @@ func buildEtcd(p plan) ([]component, error) {
 		}
 		members = append(members, component{
 			after: after,
-			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, log: filepath.Join(p.where.logs, name+".log"),
+			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, log: p.log(name),
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
 		})

@@ -26,12 +26,20 @@ func (t *Target) Pause(component string) (target.Disturbance, error) {
 }
 
 func (t *Target) disturbed(component string) (*process.Process, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	if p := t.running[component]; p != nil && !t.closed {
 		return p, nil
 	}
 	return nil, fmt.Errorf("no component %s runs that could be disturbed", component)
+}
+
+// planeOf is the control plane that a component is of.
+func (t *Target) planeOf(component string) *plane {
+	if t.downstream != nil && strings.HasPrefix(component, downstreamPrefix) {
+		return t.downstream
+	}
+	return t.plane
 }
 
 type pause struct{ process *process.Process }
@@ -72,7 +80,7 @@ func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturb
 		return nil, err
 	}
 	s := &slowDisk{process: p}
-	if s.device, err = wholeDevice(t.data); err != nil {
+	if s.device, err = wholeDevice(t.planeOf(component).where.data); err != nil {
 		return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
 	}
 	if _, err := os.Stat(filepath.Join(blkio, "blkio.throttle.write_iops_device")); err != nil {
