@@ -32,6 +32,21 @@ const SteveVersion = "v0.10.2"
 // SteveVersions are those that can be chosen.
 func SteveVersions() []string { return []string{"v0.8.0", "v0.9.15", SteveVersion} }
 
+// BorrowedSteve is a Steve that somebody else runs, by itself or in a Rancher.
+// Fills go through the kubeconfig, which must be of the same cluster.
+type BorrowedSteve struct {
+	// URL that its /v1 is below, such as https://rancher.example.org or, for a cluster downstream of that, https://rancher.example.org/k8s/clusters/c-m-abcdefgh.
+	URL string `json:"url" jsonschema:"pattern=^https?://"`
+	// File with the bearer token that requests are made with. Default: no token.
+	TokenFile string `json:"tokenFile,omitempty"`
+	// Environment variable with the bearer token, instead of a file.
+	TokenEnv string `json:"tokenEnv,omitempty"`
+	// File with the certificate that the server's is signed by. Default: what the system trusts.
+	CA string `json:"ca,omitempty"`
+	// Whether the server's certificate is taken as it is, as one that Steve has made for itself must be.
+	Insecure bool `json:"insecure,omitempty"`
+}
+
 // SteveWorkload is one kind of operation on the API of Steve; exactly one.
 type SteveWorkload struct {
 	// Lists a whole collection; each page and each whole walk is an operation, and so is the time until a page begins (first-byte).
@@ -65,6 +80,36 @@ type SteveList struct {
 	ProjectsOrNamespaces string `json:"projectsornamespaces,omitempty"`
 	// Whether each walk is checked for every object that fills have made in these namespaces: it should see each exactly once. A walk that does not is ok and has the reason missing, duplicate, or missing-and-duplicate.
 	Verify bool `json:"verify,omitempty"`
+}
+
+// borrowed checks what somebody else runs.
+func (v *validator) borrowed(b *BorrowedTarget) {
+	if b == nil || b.Steve == nil {
+		return
+	}
+	const path = "spec.target.borrowed.steve"
+	if b.Etcd != nil {
+		v.fault(path, "is in front of a cluster, but the target is an etcd")
+	}
+	if b.Steve.TokenFile != "" && b.Steve.TokenEnv != "" {
+		v.fault(path, "has both tokenFile and tokenEnv: choose one")
+	}
+	if b.Steve.Insecure && b.Steve.CA != "" {
+		v.fault(path+".insecure", "makes ca void: choose one")
+	}
+}
+
+// namespaces are those that the workload names.
+func (w *SteveWorkload) namespaces() []*Name {
+	switch {
+	case w.List != nil:
+		return []*Name{&w.List.Namespace}
+	case w.Get != nil:
+		return []*Name{&w.Get.Namespace}
+	case w.Watch != nil:
+		return []*Name{&w.Watch.Namespace}
+	}
+	return nil
 }
 
 // steve checks what the schema cannot say of a workload.
@@ -101,7 +146,7 @@ func (l *SteveList) holds(fill *Fill) bool {
 		return false
 	}
 	for i := range fill.Namespaces {
-		if in(Name(fmt.Sprintf("%s-%d", fill.Namespace, i))) {
+		if in(spread(fill.Namespace, i)) {
 			return true
 		}
 	}

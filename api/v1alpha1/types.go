@@ -99,6 +99,8 @@ type BorrowedTarget struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Context of the kubeconfig. Default: its current one.
 	Context string `json:"context,omitempty"`
+	// Steve, or a Rancher, in front of the cluster. Default: none.
+	Steve *BorrowedSteve `json:"steve,omitempty"`
 	// etcd, or what speaks its API, rather than a cluster: for etcd workloads only.
 	Etcd *BorrowedEtcd `json:"etcd,omitempty"`
 }

@@ -21,6 +21,7 @@ func (s *Scenario) Validate() []FieldError {
 	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
 	v.controlPlane(s.Spec.Target.Local)
 	v.downstream(s.Spec.Target.Local)
+	v.borrowed(s.Spec.Target.Borrowed)
 	v.preparations("spec.prepare", s.Spec.Prepare, false)
 	steps := map[Name]bool{}
 	for i := range s.Spec.Steps {
@@ -155,8 +156,8 @@ func (v *validator) suits(path string, phase *Phase) {
 		v.fault(path+".kube", "the target serves no Kubernetes API")
 	case phase.Steve != nil && local != nil && local.Steve != nil && !v.target.servesKubernetes():
 		v.fault(path+".steve", "Steve needs the API server: leave kubeAPIServer enabled")
-	case phase.Steve != nil && (local == nil || local.Steve == nil):
-		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local")
+	case phase.Steve != nil && !v.target.servesSteve():
+		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local, or steve: {url: …} to spec.target.borrowed")
 	case phase.Disk != nil && v.target.Directory == nil && local == nil:
 		v.fault(path+".disk", "needs a target on this machine: directory or local")
 	case phase.Etcd != nil && local == nil && (v.target.Borrowed == nil || v.target.Borrowed.Etcd == nil):

@@ -52,6 +52,11 @@ func (t Target) servesKubernetes() bool {
 	return t.Null != nil
 }
 
+// servesSteve says whether there is a Steve.
+func (t Target) servesSteve() bool {
+	return t.Local != nil && t.Local.Steve != nil || t.Borrowed != nil && t.Borrowed.Steve != nil
+}
+
 // On says whether it is started.
 func (k KubeAPIServer) On() bool { return k.Enabled == nil || *k.Enabled }
 

@@ -94,18 +94,18 @@ func (e *Engine) RunOne(ctx context.Context, p *plan.Plan, planned plan.Run, res
 // run is one run under way.
 type run struct {
 	*Engine
-	plan       *plan.Plan
-	planned    plan.Run
-	spec       *v1.Spec
-	clock      loop.Clock
-	writer     *store.RunWriter
-	recorder   *record.Recorder
-	metrics    *metrics.DB
-	target     target.Target
-	id         string // labels what is made
-	cancel     context.CancelCauseFunc
-	clusters   map[v1.Cluster]*cluster
-	telling    sync.Mutex // held while the watcher is told something that others may tell it too
+	plan     *plan.Plan
+	planned  plan.Run
+	spec     *v1.Spec
+	clock    loop.Clock
+	writer   *store.RunWriter
+	recorder *record.Recorder
+	metrics  *metrics.DB
+	target   target.Target
+	id       string // labels what is made
+	cancel   context.CancelCauseFunc
+	clusters map[v1.Cluster]*cluster
+	telling  sync.Mutex // held while the watcher is told something that others may tell it too
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {

@@ -66,8 +66,8 @@ type Emulation interface {
 
 // Steve is the capability of a target that serves Rancher's API.
 type Steve interface {
-	// Steve gives the URL that the API is served on, and a client that it lets in as an admin.
-	Steve() (url string, client *http.Client)
+	// Steve gives a new client configuration, with the URL that the API's /v1 is below.
+	Steve() (*rest.Config, error)
 }
 
 // Cluster is one control plane, whose datastore may be reached past its API server.

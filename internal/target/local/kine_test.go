@@ -343,7 +343,7 @@ func TestSteve(t *testing.T) {
 		if !ok {
 			t.Fatal("the target has no Steve")
 		}
-		url, client := steve.Steve()
+		url, client := steveOf(t, steve)
 		if err := probe(t.Context(), client, url+"/v1/configmaps/default?limit=2"); err != nil {
 			t.Error(err)
 		}

@@ -2,16 +2,18 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/rest"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/tunnel"
 )
 
@@ -79,26 +81,41 @@ func buildSteve(p *plane) ([]component, error) {
 		env: []string{"CATTLE_PROMETHEUS_METRICS=true"},
 		log: p.log(stevePart),
 		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
-		probe:   func(ctx context.Context) error { return p.probeSteve(ctx) },
+		probe:   p.steveProbe(),
 		metrics: metrics, readyTimeout: steveReady, grace: steveGrace, layer: frontLayer,
 	}}, nil
 }
 
-// probeSteve asks for a kind of object, all of which become known together some
-// time after Steve answers at all; and then for a list of another kind than
-// those that are measured, since the first lists of a cache may fail.
-func (p *plane) probeSteve(ctx context.Context) error {
-	steve, client := loopback(p.ports.steve), p.client("", "")
-	for _, path := range []string{"/v1/schemas/configmap", steveProof} {
-		if err := probe(ctx, client, steve+path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // steveProof lists what every API server has a few of, and nobody measures.
 const steveProof = "/v1/apiregistration.k8s.io.apiservices?pagesize=1&page=1"
+
+// steveCalm is how long an SQL cache must have answered lists. Once Steve knows
+// the kinds of objects it begins to watch them, and then empties the cache of
+// each kind: lists under way fail. That was seen to be over in 0.8 s on two
+// busy CPUs.
+const steveCalm = time.Second
+
+// steveProbe gives what asks whether Steve is ready: it answers before it knows
+// any kind of object, and then all become known together.
+func (p *plane) steveProbe() func(context.Context) error {
+	steve, client := loopback(p.ports.steve), p.client("", "")
+	var since time.Time // when its lists began to be answered
+	return func(ctx context.Context) error {
+		for _, path := range []string{"/v1/schemas/configmap", steveProof} {
+			if err := probe(ctx, client, steve+path); err != nil {
+				since = time.Time{}
+				return err
+			}
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if p.spec.Steve.SQLCache && time.Since(since) < steveCalm {
+			return errors.New("its cache may yet be emptied")
+		}
+		return nil
+	}
+}
 
 // servesSteveMetrics says whether a version has the flags for metrics of its
 // own. One that does not say what it is is taken for a new one.
@@ -109,16 +126,21 @@ func servesSteveMetrics(of string) bool {
 
 func (p *plane) behindTunnel() bool { return p.prefix != "" }
 
-// Steve gives the URL of Rancher's API: of the plane downstream, through the
-// tunnel. Every caller is an admin there. The client does not verify Steve's own
-// certificate, which nobody has signed: it is on a port of this machine that
+// Steve gives the way to Rancher's API: to that of the plane downstream, through
+// the tunnel. Every caller is an admin there. Steve's own certificate, which
+// nobody has signed, is not verified: it is on a port of this machine that
 // plimsoll has chosen for it.
-func (p *plane) Steve() (url string, client *http.Client) {
+func (p *plane) Steve() (*rest.Config, error) {
 	if !p.behindTunnel() {
-		return loopback(p.ports.steve), p.client("", "")
+		return &rest.Config{Host: loopback(p.ports.steve), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}, nil
 	}
 	upstream := p.target.plane
-	return loopback(upstream.ports.tunnel) + tunnel.ProxyPath, upstream.client(kubernetesCA, loadClient)
+	config, err := upstream.RESTConfig(target.Load)
+	if err != nil {
+		return nil, err
+	}
+	config.Host = loopback(upstream.ports.tunnel) + tunnel.ProxyPath
+	return config, nil
 }
 
 // warnOfSteve says where it listens.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"k8s.io/client-go/rest"
+
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/fill"
 	"plimsoll.dev/plimsoll/internal/target"
@@ -45,19 +47,19 @@ func TestDownstream(t *testing.T) {
 		}
 	}
 	for i, plane := range planes {
-		url, client := plane.(target.Steve).Steve()
+		url, client := steveOf(t, plane.(target.Steve))
 		if items := steveCount(t, client, url+"/v1/configmaps/filled?pagesize=100&page=1"); items != 10+10*i {
 			t.Errorf("Steve of plane %d lists %d", i, items)
 		}
 	}
 	t.Run("links lead through the tunnel", func(t *testing.T) {
-		url, client := tg.downstream.Steve()
+		url, client := steveOf(t, tg.downstream)
 		if body := read(t, client, url+"/v1/configmaps/filled/plimsoll-000000"); !strings.Contains(body, `"self":"`+url+"/v1/configmaps/filled/plimsoll-000000") {
 			t.Errorf("the object is %s", body)
 		}
 	})
 	t.Run("nobody else may pass", func(t *testing.T) {
-		url, _ := tg.downstream.Steve()
+		url, _ := steveOf(t, tg.downstream)
 		stranger := tg.client("", "")
 		if response, err := stranger.Get(url + "/v1/schemas"); err == nil {
 			response.Body.Close()
@@ -109,7 +111,7 @@ func TestStevesOfOtherVersions(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			o := options(t, v1alpha1.LocalTarget{Steve: &v1alpha1.Steve{Version: version, SQLCache: true}})
 			tg := boot(t, o)
-			url, client := tg.Steve()
+			url, client := steveOf(t, tg)
 			if items := steveCount(t, client, url+"/v1/configmaps/kube-system?pagesize=100&page=1"); items == 0 {
 				t.Error("it lists nothing")
 			}
@@ -123,6 +125,19 @@ func TestStevesOfOtherVersions(t *testing.T) {
 			checkClose(t, tg, o)
 		})
 	}
+}
+
+func steveOf(t *testing.T, steve target.Steve) (url string, client *http.Client) {
+	t.Helper()
+	config, err := steve.Steve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client, err = rest.HTTPClientFor(config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return config.Host, client
 }
 
 func steveCount(t *testing.T, client *http.Client, url string) int {
