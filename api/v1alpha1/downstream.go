@@ -4,7 +4,7 @@ import "fmt"
 
 // Downstream is a control plane behind a tunnel: the components downstream-etcd,
 // downstream-kube-apiserver and downstream-steve, and the tunnel's ends
-// tunnel-server and tunnel-agent. Its data lies beside that of the first control plane.
+// tunnel-server and tunnel-agent.
 type Downstream struct {
 	// Where objects are stored. Default: one etcd member.
 	Datastore Datastore `json:"datastore,omitempty"`
@@ -51,6 +51,9 @@ func (v *validator) downstream(local *LocalTarget) {
 	if !local.KubeAPIServer.On() {
 		v.fault(path, "is behind Steve, which needs the API server: leave kubeAPIServer enabled")
 	}
+	if local.Downstream.KubeAPIServer.Audit != "" {
+		v.fault(path+".kubeAPIServer.audit", "only the first control plane is audited: leave it out")
+	}
 	if !local.Downstream.KubeAPIServer.On() {
 		v.fault(path+".kubeAPIServer.enabled", "Steve needs the API server: leave it enabled")
 	}
@@ -60,6 +63,13 @@ func (v *validator) downstream(local *LocalTarget) {
 func (v *validator) reachable(path string, c Cluster) {
 	if c == OnDownstream && v.target.cluster(c) == nil {
 		v.fault(path+".cluster", "the target has no downstream control plane: add downstream: {} to spec.target.local")
+	}
+}
+
+// followed checks that whose objects are followed, or whose disk is written to, is the first control plane.
+func (v *validator) followed(path string, phase *Phase) {
+	if phase.Cluster == OnDownstream && (phase.Wait != nil || phase.Disk != nil || phase.Kube != nil && phase.Kube.Bundle != nil) {
+		v.fault(path+".cluster", "waits, bundles and disks are of the first control plane: leave it out")
 	}
 }
 

@@ -47,9 +47,10 @@ func TestFaultsOfTheDownstreamPlane(t *testing.T) {
 		{two, here, listThere, "checks for the configmaps of a fill, but none makes any"},
 		{two, here, getThere, "only 0 configmaps in namespace filled (downstream) are made"},
 		{"{downstream: {kubeAPIServer: {enabled: false}}}", there, listThere, "Steve needs the API server"},
+		{"{downstream: {kubeAPIServer: {audit: metadata}}}", there, listThere, "only the first control plane is audited"},
 		{"{downstream: {datastore: {kine: {backend: sqlite}}}}", there + ", through: datastore", listThere, "only a local target's etcd can be filled directly"},
 		{"{downstream: {}, datastore: {kine: {backend: sqlite}}}", there + ", through: datastore", listThere, ""},
-		{"{downstream: {}}", there, "cluster: downstream\n      disk: {sequential: {}}", "has no meaning for a disk"},
+		{"{downstream: {}}", there, "cluster: downstream\n      disk: {sequential: {}}", "waits, bundles and disks are of the first control plane"},
 	} {
 		_, err := plan.Load("one.yaml", twoPlanes(row.target, row.fill, row.phase), nil)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {

@@ -14,9 +14,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
@@ -57,6 +60,8 @@ type Target struct {
 	*plane
 	downstream *plane // nil without one
 
+	counters *prometheus.Registry
+
 	lock       sync.Mutex
 	components []component
 	running    map[string]*process.Process // by component; stays after Close, for Describe
@@ -76,6 +81,7 @@ var (
 	_ target.Folder      = (*Target)(nil)
 	_ target.Disturbable = (*Target)(nil)
 	_ target.Upstream    = (*Target)(nil)
+	_ target.Counting    = (*Target)(nil)
 )
 
 // Parts names the binaries that a target of the spec is made of, but for the
@@ -134,7 +140,7 @@ var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not en
 // user may use the API server. ctx bounds the start only. Binaries are found, and
 // built if need be, before anything is started. A failed start is undone.
 func Start(ctx context.Context, o Options) (*Target, error) {
-	t := &Target{own: o.Own, note: o.Note}
+	t := &Target{own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
 	var err error
 	if t.plane, err = t.newPlane(ctx, o, "", o.Spec); err != nil {
 		return nil, err
@@ -194,6 +200,11 @@ func (t *Target) start(ctx context.Context, o Options) (err error) {
 		}
 		if p.keys, err = newKeyring(p.where.secrets); err != nil {
 			return fmt.Errorf("make certificates in %s: %w", p.where.secrets, err)
+		}
+	}
+	if audits(o.Spec) {
+		if t.audit, err = startAudit(t.where.secrets, t.counters); err != nil {
+			return err
 		}
 	}
 	for attempt := 1; ; attempt++ {
@@ -260,6 +271,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Emulation
 		target.Folder
 		target.Disturbable
+		target.Counting
 	}
 	switch {
 	case !servesAPI(t.spec):
@@ -283,8 +295,7 @@ func (t *Target) Downstream() target.Cluster {
 	return t.downstream
 }
 
-// makeFolders makes those of a plane. The data of the one downstream lies beside
-// that of the other, unless the spec says otherwise.
+// makeFolders makes those of a plane.
 func (t *Target) makeFolders(o Options, p *plane) (f folders, err error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -300,20 +311,32 @@ func (t *Target) makeFolders(o Options, p *plane) (f folders, err error) {
 	if err := t.mkdir(f.secrets); err != nil {
 		return f, err
 	}
-	chosen := chosenDataDir(p.spec)
-	switch {
-	case chosen != "":
-		f.data, err = t.mkdirIn(chosen)
-	case p == t.downstream:
-		f.data = t.where.data
-	default:
-		f.data = filepath.Join(dir, "data")
-		err = t.mkdir(f.data)
+	if f.data, err = t.makeDataFolder(filepath.Join(dir, p.prefix+"data"), p.spec); err != nil {
+		return f, err
 	}
-	if err == nil && p.account != nil {
-		f.data, err = t.openTo(p.account, f.data, chosen != "")
+	if p.account != nil {
+		f.data, err = t.openTo(p.account, f.data, chosenDataDir(p.spec) != "")
+		return f, err
+	}
+	if etcd := p.spec.Datastore.Etcd; etcd != nil && etcd.WALDir != "" {
+		f.wal, err = t.mkdirIn(etcd.WALDir)
 	}
 	return f, err
+}
+
+// makeDataFolder makes the folder for data where the document wants it: in
+// one of its choice, on a RAM disk, or at a path in the working directory.
+func (t *Target) makeDataFolder(data string, spec v1alpha1.LocalTarget) (string, error) {
+	if chosen := chosenDataDir(spec); chosen != "" {
+		return t.mkdirIn(chosen)
+	}
+	if err := t.mkdir(data); err != nil {
+		return "", err
+	}
+	if size := (v1alpha1.Target{Local: &spec}).RAMDisk(); size > 0 {
+		return data, ramdisk.Mount(data, size)
+	}
+	return data, nil
 }
 
 // chosenDataDir is the document's folder for data, if it names one.
@@ -360,8 +383,18 @@ func (t *Target) keep(dir string) error {
 	return t.own(dir)
 }
 
-// Folder is that with the data of the components, each in one of its own.
-func (t *Target) Folder() string { return t.where.data }
+// Folders are those of etcd's write-ahead logs, if these are apart, and of the
+// components' data, in both of which each has one of its own.
+func (t *Target) Folders() []string {
+	all := t.where.all()
+	if t.downstream != nil {
+		all = append(all, t.downstream.where.all()...)
+	}
+	return all
+}
+
+// Counters are those of the API server's audit log, if it has one.
+func (t *Target) Counters() prometheus.Gatherer { return t.counters }
 
 // Endpoints are the metrics of all components that have any.
 func (t *Target) Endpoints() []target.Endpoint {
@@ -379,13 +412,13 @@ func (t *Target) Endpoints() []target.Endpoint {
 	return all
 }
 
-// Processes are the components that were started, until Close.
+// Processes are the components that run, until Close.
 func (t *Target) Processes() []target.Process {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	var all []target.Process
 	for _, c := range t.components {
-		if p := t.running[c.name]; p != nil && !t.closed {
+		if p := t.running[c.name]; p != nil && p.Running() && !t.closed {
 			all = append(all, target.Process{Component: c.name, PID: p.PID(), Tree: c.tree})
 		}
 	}
@@ -423,9 +456,9 @@ func (t *Target) Close(ctx context.Context) error {
 		return nil
 	}
 	t.closed = true
-	errs := []error{t.stop(ctx)}
+	errs := []error{t.stop(ctx), t.audit.close()}
 	for _, path := range slices.Backward(t.made) {
-		if err := os.RemoveAll(path); err != nil {
+		if err := ramdisk.Remove(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove the target's data: %w", err))
 		}
 	}

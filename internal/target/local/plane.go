@@ -28,6 +28,8 @@ type plane struct {
 	ports    ports
 	keys     *keyring
 	binaries map[string]assets.Binary
+	// audit takes what the API server tells of its requests; nil if it tells nothing.
+	audit *audit
 	// server is that of an SQL database, if plimsoll starts one, account the user
 	// that runs it, and password that of kine.
 	server   Server
@@ -44,7 +46,19 @@ var (
 )
 
 // folders are the absolute paths that components are given.
-type folders struct{ secrets, data, logs string }
+type folders struct {
+	secrets, logs string
+	data          string // with one for each component
+	wal           string // with one for each member of etcd; empty if their logs are with their data
+}
+
+// all are those with data; the first is on the disk that answers wait for.
+func (f folders) all() []string {
+	if f.wal != "" {
+		return []string{f.wal, f.data}
+	}
+	return []string{f.data}
+}
 
 // home is the folder for a component's data.
 func (p *plane) home(name string) string { return filepath.Join(p.where.data, p.prefix+name) }
@@ -113,6 +127,9 @@ func (p *plane) client(ca, certificate string) *http.Client {
 	p.clients[certificate] = &http.Client{Transport: transport}
 	return p.clients[certificate]
 }
+
+// observer gives the client that a component answers to.
+func (p *plane) observer(c component) *http.Client { return p.client(c.ca, c.observer) }
 
 // admin gives the client of the identity that prepares.
 func (p *plane) admin() *http.Client { return p.client(kubernetesCA, adminClient) }

@@ -154,7 +154,7 @@ func (w *watching) follow(ctx context.Context, revision string) workload.Result 
 	conn, response, err := w.dialer.DialContext(ctx, w.address, headers)
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake) && response != nil:
-		return httpconn.Refusal(response)
+		return w.Connection.Refusal(response)
 	case err != nil:
 		return httpconn.Failure(err)
 	}
