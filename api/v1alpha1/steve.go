@@ -102,6 +102,9 @@ func (w *SteveWorkload) Operations() (whole, parts []string) {
 	return []string{"walk"}, []string{"page", "first-byte"}
 }
 
+// Verifies says whether it checks each walk for the objects that exist throughout.
+func (w *SteveWorkload) Verifies() bool { return w != nil && w.List != nil && w.List.Verify }
+
 // InWords says what the workload does.
 func (w *SteveWorkload) InWords() string {
 	switch {

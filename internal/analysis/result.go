@@ -61,6 +61,7 @@ type Run struct {
 	Steps       []*Step           `json:"steps"`
 	Objectives  []Objective       `json:"objectives,omitempty"`
 	Components  []Usage           `json:"components,omitempty"`
+	Profiles    []store.Profile   `json:"profiles,omitempty"`
 	Warnings    []Warning         `json:"warnings,omitempty"`
 	Environment store.Environment `json:"environment"`
 
@@ -92,7 +93,8 @@ type Phase struct {
 	Name        string  `json:"name"`
 	Background  bool    `json:"background,omitempty"`
 	Measured    bool    `json:"measured"`
-	Loop        string  `json:"loop"` // open: response times; closed: service times
+	Verified    bool    `json:"verified,omitempty"` // each walk was checked for the objects that existed throughout
+	Loop        string  `json:"loop"`               // open: response times; closed: service times
 	Load        string  `json:"load"`
 	Workload    string  `json:"workload"`
 	Clients     int     `json:"clients"`

@@ -29,6 +29,8 @@ func (r *Run) warn(stored *store.Run) {
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), Why: "the scenario has this fault, and its numbers are about it"})
 		case store.FaultMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
+		case store.ProfileFailed:
+			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "it could not be profiled: " + e.Message})
 		case store.Unsettled:
 			r.Warnings = append(r.Warnings, Warning{About: "settling", What: e.Message, Why: "what came next was measured on a busy target", Mend: "raise the timeout or cpus of settle"})
 		}
@@ -52,8 +54,14 @@ func (r *Run) warnPhase(phase *Phase) {
 		warn(fmt.Sprintf("%d of %d operations did not succeed", bad, phase.Count), "", "see outcomes and reasons in the table; times are of operations that succeeded or timed out")
 	}
 	for _, operation := range phase.Operations {
-		if n := operation.Reasons["limit-ignored"]; n > 0 {
+		if n := operation.Reasons[limitIgnored]; n > 0 {
 			warn(fmt.Sprintf("the server ignored limit in %d answers", n), "", "compare whole walks, not pages")
+		}
+		if n := operation.lacking(); n > 0 {
+			warn(fmt.Sprintf("%d of %d walks lacked objects that existed throughout", n, operation.Outcomes["ok"]), "", "a client of these pages would have missed them")
+		}
+		if n := operation.doubling(); n > 0 {
+			warn(fmt.Sprintf("%d of %d walks showed objects more than once", n, operation.Outcomes["ok"]), "", "a client of these pages would have to tell them apart")
 		}
 	}
 	if phase.late() {

@@ -63,7 +63,7 @@ func TestPortsDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveMetrics, p.controllerManager, p.scheduler, p.kwok})
+		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveMetrics, p.steveProfiles, p.controllerManager, p.scheduler, p.kwok})
 		seen := map[int]bool{}
 		for _, port := range all {
 			if port != 0 {

@@ -34,7 +34,7 @@ func planOf(t *testing.T, spec v1alpha1.LocalTarget) plan {
 	}
 	p := plan{
 		spec: spec, where: folders{secrets: "/s", data: "/d", logs: "/l"}, keys: keys, password: "geheim",
-		ports: ports{apiserver: 1, kine: 2, kineMetrics: 3, database: 4, steve: 5, steveMetrics: 6},
+		ports: ports{apiserver: 1, kine: 2, kineMetrics: 3, database: 4, steve: 5, steveMetrics: 6, steveProfiles: 7},
 	}
 	if ownServer(spec.Datastore.Kine) {
 		p.server = Server{Binary: assets.Binary{Path: "/b/server"}, Initialiser: "/b/initialiser"}

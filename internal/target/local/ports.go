@@ -19,7 +19,7 @@ type ports struct {
 	etcdClients, etcdPeers, etcdMetrics []int // one for each member
 	apiserver                           int
 	kine, kineMetrics, database         int
-	steve, steveMetrics                 int
+	steve, steveMetrics, steveProfiles  int
 	controllerManager, scheduler, kwok  int
 }
 
@@ -85,7 +85,7 @@ func choosePorts(spec v1alpha1.LocalTarget) (p ports, err error) {
 		p.kwok = take(kwokPart, 0)
 	}
 	if spec.Steve != nil {
-		p.steve, p.steveMetrics = take(stevePart, 0), take(stevePart, 0)
+		p.steve, p.steveMetrics, p.steveProfiles = take(stevePart, 0), take(stevePart, 0), take(stevePart, 0)
 	}
 	return p, err
 }

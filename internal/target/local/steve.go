@@ -27,6 +27,7 @@ func buildSteve(p plan) ([]component, error) {
 		return nil, err
 	}
 	metrics := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveMetrics))
+	profiles := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveProfiles))
 	fs, err := flags{
 		{"kubeconfig", kubeconfig},
 		{"https-listen-port", strconv.Itoa(p.ports.steve)},
@@ -34,6 +35,8 @@ func buildSteve(p plan) ([]component, error) {
 		{"sql-cache", strconv.FormatBool(p.spec.Steve.SQLCache)},
 		{"enable-metrics", "true"},
 		{"metrics-listen-addr", metrics},
+		{"enable-pprof", "true"},
+		{"pprof-listen-addr", profiles},
 	}.with(p.spec.Steve.Flags)
 	if err != nil {
 		return nil, fmt.Errorf("steve: %w", err)
@@ -47,6 +50,7 @@ func buildSteve(p plan) ([]component, error) {
 		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
 		// It answers before it knows any kind of object; all become known together.
 		ready: loopback(p.ports.steve) + "/v1/schemas/configmap", metrics: "http://" + metrics + "/metrics",
+		profiles:     "http://" + profiles + "/debug/pprof",
 		readyTimeout: steveReady, grace: steveGrace, layer: frontLayer,
 	}}, nil
 }
