@@ -9,6 +9,8 @@ import (
 type Steve struct {
 	// Whether lists are answered from a cache in SQLite (--sql-cache, known as Vai) rather than one in memory.
 	SQLCache bool `json:"sqlCache,omitempty"`
+	// Whether, without the SQL cache, answers to lists are kept in memory, for requests that name their revision (CATTLE_REQUEST_CACHE_DISABLED=false). Rancher of 2023 did so; Steve of today does only when told.
+	RequestCache bool `json:"requestCache,omitempty"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }

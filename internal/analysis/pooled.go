@@ -145,14 +145,14 @@ func (e *Experiment) warnOfLists(groups []*group) {
 	}
 }
 
-// wherever reads: 12 of 300 walks@5 in vai (objects = 100), ….
+// wherever reads: 12 of 300 in walks (vai objects=100); ….
 func wherever(groups []*group, of func(*CellCheck) (bad, all int64)) string {
 	const most = 4
 	var parts []string
 	for _, g := range groups {
 		for _, c := range g.Checks {
 			if bad, all := of(c); bad > 0 {
-				parts = append(parts, fmt.Sprintf("%d of %d of %s in %s", bad, all, c.name(), cmp.Or(g.name(), "all runs")))
+				parts = append(parts, fmt.Sprintf("%d of %d in %s (%s)", bad, all, c.name(), cmp.Or(g.name(), "all runs")))
 			}
 		}
 	}

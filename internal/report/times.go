@@ -55,9 +55,13 @@ func timesTables(result *analysis.Result) []timesTable {
 		}
 	}
 	wanted := primaryTraces(result)
-	slices.SortStableFunc(tables, func(a, b timesTable) int {
-		return choose(slices.Contains(wanted, a.traced), 0, 1) - choose(slices.Contains(wanted, b.traced), 0, 1)
-	})
+	rank := func(t timesTable) int {
+		if at := slices.Index(wanted, t.traced); at >= 0 {
+			return at
+		}
+		return len(wanted)
+	}
+	slices.SortStableFunc(tables, func(a, b timesTable) int { return rank(a) - rank(b) })
 	return tables
 }
 

@@ -211,23 +211,30 @@ func (v *verdict) inGroups(comparisons []*analysis.Comparison) {
 		groups[key] = append(groups[key], c)
 	}
 	for i, key := range order {
-		if words, ok := detailed(groups[key]); ok && i < mostDetailed {
+		words, told := "", 0
+		if i < mostDetailed {
+			words, told = detailed(groups[key])
+		}
+		if told > 0 {
 			v.say("%s", words)
 		}
-		v.say("%s", groupSentence(groups[key]))
+		if told < len(groups[key]) {
+			v.say("%s", groupSentence(groups[key]))
+		}
 	}
 }
 
 // Of how many measures a group is told one by one, and in how many places.
 const (
-	mostDetailed = 2
+	mostDetailed = 4
 	mostAt       = 4
 )
 
 // detailed says with its interval what became of a measure at the largest value of
 // the axis of numbers, for each of the others' values: that is where a difference
-// that grows is largest. False says that there are too many to tell, or none.
-func detailed(group []*analysis.Comparison) (words string, ok bool) {
+// that grows is largest; and how many comparisons it tells of, none if they are
+// too many.
+func detailed(group []*analysis.Comparison) (words string, told int) {
 	along := axisOfNumbers(group)
 	largest := math.Inf(-1)
 	for _, c := range group {
@@ -239,20 +246,20 @@ func detailed(group []*analysis.Comparison) (words string, ok bool) {
 		name = ", at " + string(along) + " = " + at[0].Axes[string(along)]
 	}
 	if len(at) > mostAt || len(group) == 1 {
-		return "", false
+		return "", 0
 	}
 	var parts []string
 	for _, c := range at {
 		axes := maps.Clone(c.Axes)
 		delete(axes, string(along))
 		where := strings.Trim(whereWords(axes, c.Point), " ()")
-		parts = append(parts, gainWords(c)+choose(where != "", " with "+where, ""))
+		parts = append(parts, choose(where != "", "with "+where+" ", "")+gainWords(c))
 	}
 	c := group[0]
-	return fmt.Sprintf("%s, %s against %s%s: %s.", upperName(subjectWords(c.Subject)), c.Variant, c.Baseline, name, strings.Join(parts, "; ")), true
+	return fmt.Sprintf("%s, %s against %s%s: %s.", upperName(subjectWords(c.Subject)), c.Variant, c.Baseline, name, strings.Join(parts, "; ")), len(at)
 }
 
-// gainWords reads: 1.72× as fast [1.65, 1.80]; a verdict follows unless that says it.
+// gainWords reads: 1.72× as fast [1.65, 1.80].
 func gainWords(c *analysis.Comparison) string {
 	if c.Ratio == nil {
 		return "not measured in both"
@@ -268,7 +275,7 @@ func gainWords(c *analysis.Comparison) string {
 	if g.Lo != nil && g.Hi != nil {
 		words += fmt.Sprintf(" [%s, %s]", ratio(*g.Lo), ratio(*g.Hi))
 	}
-	return words + choose(c.Verdict == stats.Inconclusive, ", inconclusive", "")
+	return words + choose(c.Verdict == stats.Inconclusive || c.Verdict == stats.Equivalent, " ("+string(c.Verdict)+")", "")
 }
 
 // numbered is an axis whose values are numbers.

@@ -41,11 +41,15 @@ func buildSteve(p plan) ([]component, error) {
 	if err != nil {
 		return nil, fmt.Errorf("steve: %w", err)
 	}
+	env := []string{"CATTLE_PROMETHEUS_METRICS=true"}
+	if p.spec.Steve.RequestCache {
+		env = append(env, "CATTLE_REQUEST_CACHE_DISABLED=false") // anything else, and nothing, disables it
+	}
 	home := filepath.Join(p.where.data, stevePart)
 	return []component{{
 		name: stevePart, binary: p.binaries[stevePart], flags: fs, needs: accessGate,
 		data: home, dir: home, // its cache is a file in its working directory
-		env: []string{"CATTLE_PROMETHEUS_METRICS=true"},
+		env: env,
 		log: filepath.Join(p.where.logs, stevePart+".log"),
 		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
 		// It answers before it knows any kind of object; all become known together.
