@@ -35,7 +35,7 @@ func GrowthWords(fit stats.Growth, parameter string, points int) string {
 		how, parameter, *fit.Low.Value, exponentWords(fit.High, parameter))
 }
 
-func exponentWords(e stats.Exponent, parameter string) string {
+func exponentWords(e stats.Estimate, parameter string) string {
 	if e.Lo == nil || e.Hi == nil {
 		return fmt.Sprintf("seems to follow the exponent %.2f of %s, of unknown certainty", *e.Value, parameter)
 	}

@@ -221,6 +221,9 @@ func (p *Plan) Print(w io.Writer) error {
 	for _, preparation := range first.Spec.Prepare {
 		fmt.Fprintf(table, "prepare\t%s\n", preparation.InWords())
 	}
+	if observed := first.Spec.Observe; len(observed) > 0 {
+		fmt.Fprintf(table, "observe\t%s, counted every second\n", v1.ResourcesInWords(observed))
+	}
 	for i, step := range first.Spec.Steps {
 		printStep(table, i+1, step)
 	}
@@ -266,7 +269,7 @@ func printStep(w io.Writer, number int, step v1.Step) {
 		if phase.Background {
 			background = ", as long as the others"
 		}
-		fmt.Fprintf(w, "\t  %s: %s; %s%s\n", phase.Name, phase.Load.InWords(), phase.Workload().InWords(), background)
+		fmt.Fprintf(w, "\t  %s: %s; %s%s\n", phase.Name, phase.LoadInWords(), phase.Workload().InWords(), background)
 	}
 }
 
@@ -326,7 +329,7 @@ func targetInWords(t v1.Target) string {
 	case t.Borrowed != nil:
 		return "borrowed: a cluster that runs already, in namespaces of plimsoll's own"
 	case t.Directory != nil:
-		return "a folder on the disk under test"
+		return "a folder " + t.Directory.InWords()
 	case t.Null != nil:
 		return "a server that answers at once and stores nothing"
 	}

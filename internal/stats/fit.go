@@ -45,6 +45,26 @@ func coefficientOf(xs, ys []float64, degreesOfFreedom int) (fitted, bool) {
 	return f, true
 }
 
+// explained is the share of the variance that the line through points explains; nil if nothing varies.
+func explained(xs, ys []float64) *float64 {
+	line, ok := fitLine(xs, ys)
+	if _, deviation := meanAndDeviation(ys); !ok || !(deviation > 1e-12) {
+		return nil
+	}
+	x, y := residuals(xs), residuals(ys)
+	return finite(math.Min(1, line.coefficient*line.coefficient*dot(x, x)/dot(y, y)))
+}
+
+// estimate is the coefficient with its interval, which is Student's.
+func (f fitted) estimate() Estimate {
+	e := Estimate{Value: finite(f.coefficient)}
+	if f.degreesOfFreedom > 0 {
+		half := tQuantile(f.degreesOfFreedom) * f.standardError
+		e.Lo, e.Hi = finite(f.coefficient-half), finite(f.coefficient+half)
+	}
+	return e
+}
+
 // residuals is what the mean, and terms of mean zero that are orthogonal to each
 // other, leave over.
 func residuals(values []float64, terms ...[]float64) []float64 {

@@ -13,8 +13,8 @@ type Point struct {
 	Run int
 }
 
-// Exponent is the k of y = a x^k, with its interval; nil is not known.
-type Exponent struct {
+// Estimate is a number with its interval; nil is not known.
+type Estimate struct {
 	Value *float64 `json:"value,omitempty"`
 	Lo    *float64 `json:"lo,omitempty"`
 	Hi    *float64 `json:"hi,omitempty"`
@@ -37,13 +37,13 @@ type Growth struct {
 	Runs   int `json:"runs"`
 	// Exponent is that of the whole range. Scale is the a of y = a x^k, with which
 	// its line can be drawn; R2 is the share of the variance that the line explains.
-	Exponent Exponent `json:"exponent"`
+	Exponent Estimate `json:"exponent"`
 	Scale    *float64 `json:"scale,omitempty"`
 	R2       *float64 `json:"r2,omitempty"`
 	// Low and High are the exponents of the lower and the upper half of the range.
 	// A fixed cost hides growth at small x: High is the one to extrapolate with.
-	Low  Exponent `json:"low"`
-	High Exponent `json:"high"`
+	Low  Estimate `json:"low"`
+	High Estimate `json:"high"`
 	// Bends is set if the exponent changes, and BendP is the p value of that.
 	Bends    Bend     `json:"bends,omitempty"`
 	BendP    *float64 `json:"bendP,omitempty"`
@@ -132,17 +132,13 @@ func (g *Growth) describeLine(points []Point) {
 	}
 	xs, ys := logarithms(points)
 	meanX, _ := meanAndDeviation(xs)
-	meanY, deviation := meanAndDeviation(ys)
-	g.Scale = ratioOf(meanY - *g.Exponent.Value*meanX)
-	if line, ok := fitLine(xs, ys); ok && deviation > 1e-12 {
-		x, y := residuals(xs), residuals(ys)
-		g.R2 = finite(math.Min(1, line.coefficient*line.coefficient*dot(x, x)/dot(y, y)))
-	}
+	meanY, _ := meanAndDeviation(ys)
+	g.Scale, g.R2 = ratioOf(meanY-*g.Exponent.Value*meanX), explained(xs, ys)
 }
 
 // findBend tests whether a parabola fits better than a line.
 func (g *Growth) findBend(points []Point, xs []float64) {
-	bend, ok := overRuns(points, fitBend)
+	bend, ok := overRuns(points, logarithms, fitBend)
 	if !ok || bend.degreesOfFreedom == 0 {
 		g.warn("There are too few points to tell whether the exponent changes along the range.")
 		return
@@ -168,17 +164,12 @@ func (g *Growth) warn(format string, arguments ...any) {
 	g.Warnings = append(g.Warnings, fmt.Sprintf(format, arguments...))
 }
 
-func exponentOf(points []Point) Exponent {
-	slope, ok := overRuns(points, fitLine)
+func exponentOf(points []Point) Estimate {
+	slope, ok := overRuns(points, logarithms, fitLine)
 	if !ok {
-		return Exponent{}
+		return Estimate{}
 	}
-	e := Exponent{Value: finite(slope.coefficient)}
-	if slope.degreesOfFreedom > 0 {
-		half := tQuantile(slope.degreesOfFreedom) * slope.standardError
-		e.Lo, e.Hi = finite(slope.coefficient-half), finite(slope.coefficient+half)
-	}
-	return e
+	return slope.estimate()
 }
 
 // overRuns fits every run for itself, and takes the coefficients of the runs as
@@ -186,19 +177,19 @@ func exponentOf(points []Point) Exponent {
 // together (the summary measures of Matthews and others, Analysis of Serial
 // Measurements in Medical Research, 1990). If some run cannot be fitted alone,
 // all points are fitted together.
-func overRuns(points []Point, fit func(xs, ys []float64) (fitted, bool)) (fitted, bool) {
+func overRuns(points []Point, read func([]Point) (xs, ys []float64), fit func(xs, ys []float64) (fitted, bool)) (fitted, bool) {
 	byRun := map[int][]Point{}
 	for _, p := range points {
 		byRun[p.Run] = append(byRun[p.Run], p)
 	}
 	var coefficients []float64
 	for _, of := range byRun {
-		if f, ok := fit(logarithms(of)); ok {
+		if f, ok := fit(read(of)); ok {
 			coefficients = append(coefficients, f.coefficient)
 		}
 	}
 	if len(byRun) < 2 || len(coefficients) < len(byRun) {
-		return fit(logarithms(points))
+		return fit(read(points))
 	}
 	slices.Sort(coefficients) // a map's order must not reach the rounding
 	mean, deviation := meanAndDeviation(coefficients)

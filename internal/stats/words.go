@@ -26,7 +26,7 @@ func (g Growth) Words() string {
 	return fmt.Sprintf("changes %s: x^%.2f over the lower half of the range; over the upper half it %s", how, *g.Low.Value, g.High.words())
 }
 
-func (e Exponent) words() string {
+func (e Estimate) words() string {
 	if e.Value == nil {
 		return "is not known to grow or not"
 	}

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -52,7 +54,7 @@ func buildEtcd(p plan) ([]component, error) {
 		name := memberName(spec, i)
 		client, peer, metrics := loopback(p.ports.etcdClients[i]), loopback(p.ports.etcdPeers[i]), loopback(p.ports.etcdMetrics[i])
 		data := filepath.Join(p.where.data, name)
-		fs, err := flags{
+		own := flags{
 			{"name", name},
 			{"data-dir", data},
 			{"listen-client-urls", client},
@@ -72,9 +74,18 @@ func buildEtcd(p plan) ([]component, error) {
 			{"peer-cert-file", p.keys.certFile(etcdServer)},
 			{"peer-key-file", p.keys.keyFile(etcdServer)},
 			{"quota-backend-bytes", fmt.Sprint(etcdQuota)},
-		}.with(spec.Flags)
+		}
+		var wal string
+		if p.where.wal != "" {
+			wal = filepath.Join(p.where.wal, name)
+			own = append(own, flag{"wal-dir", wal})
+		}
+		fs, err := own.with(spec.Flags)
+		if err == nil && i < len(spec.MemberFlags) {
+			fs, err = fs.with(spec.MemberFlags[i])
+		}
 		if err != nil {
-			return nil, fmt.Errorf("etcd: %w", err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		var after string
 		if i > 0 {
@@ -84,12 +95,37 @@ func buildEtcd(p plan) ([]component, error) {
 		}
 		members = append(members, component{
 			after: after,
-			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, log: filepath.Join(p.where.logs, name+".log"),
+			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, wal: wal, log: filepath.Join(p.where.logs, name+".log"),
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
 		})
 	}
 	return members, nil
+}
+
+// leading is among the metrics of the member that leads.
+const leading = "\netcd_server_is_leader 1\n"
+
+// leader names the member that leads; it waits while they choose one.
+func (t *Target) leader() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), etcdReady)
+	defer cancel()
+	for {
+		for _, c := range t.components {
+			if c.layer != datastoreLayer {
+				continue
+			}
+			metrics, err := get(ctx, t.observer(c), c.metrics, 1<<20)
+			if err == nil && strings.Contains(string(metrics), leading) {
+				return c.name, nil
+			}
+		}
+		select {
+		case <-time.After(awaitInterval):
+		case <-ctx.Done():
+			return "", errors.New("no member says of itself that it is")
+		}
+	}
 }
 
 // memberName is plain etcd for a single member, else etcd-1, etcd-2, …

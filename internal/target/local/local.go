@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -22,6 +23,7 @@ import (
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
@@ -57,10 +59,13 @@ type Binaries interface {
 
 // Target is a running control plane.
 type Target struct {
-	data  string // folder with one for each component
+	where folders
 	spec  v1alpha1.LocalTarget
 	keys  *keyring
 	ports ports
+	audit *audit // nil if the API server tells of nothing
+
+	counters *prometheus.Registry
 
 	mu         sync.Mutex
 	components []component
@@ -81,6 +86,7 @@ var (
 	_ target.Emulation   = (*Target)(nil)
 	_ target.Folder      = (*Target)(nil)
 	_ target.Disturbable = (*Target)(nil)
+	_ target.Counting    = (*Target)(nil)
 )
 
 // Parts names the binaries that a target of the spec is made of, but for the
@@ -146,7 +152,7 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 			return nil, err
 		}
 	}
-	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note}
+	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
 	if err := t.start(ctx, o, p); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
@@ -158,15 +164,20 @@ func (t *Target) start(ctx context.Context, o Options, p plan) error {
 	if err != nil {
 		return err
 	}
-	t.data = where.data
+	t.where = where
 	if t.keys, err = newKeyring(where.secrets); err != nil {
 		return fmt.Errorf("make certificates in %s: %w", where.secrets, err)
+	}
+	if audits(o.Spec) {
+		if t.audit, err = startAudit(where.secrets, t.counters); err != nil {
+			return err
+		}
 	}
 	for attempt := 1; ; attempt++ {
 		if t.ports, err = choosePorts(o.Spec); err != nil {
 			return err
 		}
-		p.where, p.ports, p.keys = where, t.ports, t.keys
+		p.where, p.ports, p.keys, p.audit = where, t.ports, t.keys, t.audit
 		t.components, err = build(p)
 		if err != nil {
 			return err
@@ -192,6 +203,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Emulation
 		target.Folder
 		target.Disturbable
+		target.Counting
 	}
 	switch {
 	case !servesAPI(t.spec):
@@ -207,7 +219,11 @@ func (t *Target) Capabilities() target.Target {
 }
 
 // folders are the absolute paths that components are given.
-type folders struct{ secrets, data, logs string }
+type folders struct {
+	secrets, logs string
+	data          string // with one for each component
+	wal           string // with one for each member of etcd; empty if their logs are with their data
+}
 
 func (t *Target) makeFolders(o Options, server *account) (f folders, err error) {
 	dir, err := filepath.Abs(o.Dir)
@@ -224,17 +240,33 @@ func (t *Target) makeFolders(o Options, server *account) (f folders, err error) 
 	if err := t.mkdir(f.secrets); err != nil {
 		return f, err
 	}
-	chosen := chosenDataDir(o.Spec)
-	if chosen == "" {
-		f.data = filepath.Join(dir, "data")
-		err = t.mkdir(f.data)
-	} else {
-		f.data, err = t.mkdirIn(chosen)
+	if f.data, err = t.makeDataFolder(dir, o.Spec); err != nil {
+		return f, err
 	}
-	if err == nil && server != nil {
-		f.data, err = t.openTo(server, f.data, chosen != "")
+	if server != nil {
+		f.data, err = t.openTo(server, f.data, chosenDataDir(o.Spec) != "")
+		return f, err
+	}
+	if etcd := o.Spec.Datastore.Etcd; etcd != nil && etcd.WALDir != "" {
+		f.wal, err = t.mkdirIn(etcd.WALDir)
 	}
 	return f, err
+}
+
+// makeDataFolder makes the folder for data where the document wants it: in
+// one of its choice, on a RAM disk, or in the working directory.
+func (t *Target) makeDataFolder(dir string, spec v1alpha1.LocalTarget) (string, error) {
+	if chosen := chosenDataDir(spec); chosen != "" {
+		return t.mkdirIn(chosen)
+	}
+	data := filepath.Join(dir, "data")
+	if err := t.mkdir(data); err != nil {
+		return "", err
+	}
+	if size := (v1alpha1.Target{Local: &spec}).RAMDisk(); size > 0 {
+		return data, ramdisk.Mount(data, size)
+	}
+	return data, nil
 }
 
 // chosenDataDir is the document's folder for data, if it names one.
@@ -303,8 +335,14 @@ func (t *Target) Etcd() (endpoints []string, config *tls.Config) {
 	return t.ports.datastoreURLs(), t.keys.tlsConfig(etcdCA, etcdClient)
 }
 
-// Folder is that with the data of the components, each in one of its own.
-func (t *Target) Folder() string { return t.data }
+// Folders are those of etcd's write-ahead logs, if these are apart, and of the
+// components' data, in both of which each has one of its own.
+func (t *Target) Folders() []string {
+	if t.where.wal != "" {
+		return []string{t.where.wal, t.where.data}
+	}
+	return []string{t.where.data}
+}
 
 // Emulates is kine where that stands in for etcd.
 func (t *Target) Emulates() string {
@@ -313,6 +351,9 @@ func (t *Target) Emulates() string {
 	}
 	return ""
 }
+
+// Counters are those of the API server's audit log, if it has one.
+func (t *Target) Counters() prometheus.Gatherer { return t.counters }
 
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
 // and gives its path. Close removes it.
@@ -370,13 +411,13 @@ func (t *Target) Profiles(component string) (url string, client *http.Client, ok
 	return "", nil, false
 }
 
-// Processes are the components that were started, until Close.
+// Processes are the components that run, until Close.
 func (t *Target) Processes() []target.Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []target.Process
 	for _, c := range t.components {
-		if p := t.running[c.name]; p != nil && !t.closed {
+		if p := t.running[c.name]; p != nil && p.Running() && !t.closed {
 			all = append(all, target.Process{Component: c.name, PID: p.PID(), Tree: c.tree})
 		}
 	}
@@ -414,9 +455,9 @@ func (t *Target) Close(ctx context.Context) error {
 		return nil
 	}
 	t.closed = true
-	errs := []error{t.stop(ctx)}
+	errs := []error{t.stop(ctx), t.audit.close()}
 	for _, path := range slices.Backward(t.made) {
-		if err := os.RemoveAll(path); err != nil {
+		if err := ramdisk.Remove(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove the target's data: %w", err))
 		}
 	}

@@ -33,16 +33,23 @@ type Options struct {
 	Connections int    // shared by the clients in turn
 	Timeout     time.Duration
 	Operation   v1.KubeWorkload
-	HTTP        string  // version; "" is 2
-	User        string  // makes the requests; "" is the load user
-	Seed        uint64  // of the run
-	Writes      *Writes // of all phases of the run; nil if none of them watches
+	HTTP        string          // version; "" is 2
+	User        string          // makes the requests; "" is the load user
+	Seed        uint64          // of the run
+	Writes      *Writes         // of all phases of the run; nil if none of them watches
+	UserAgent   string          // "" is plimsoll's own
+	Tally       *httpconn.Tally // of the run's requests; nil if nobody counts
+	Bundles     *Bundles        // of all phases of the run; nil if none of them deletes others'
+	Created     Created         // is told of the objects of bundles; nil if nobody listens
 }
 
 // New gives the workload of a phase.
 func New(o Options) workload.Workload {
 	if o.Writes == nil {
 		o.Writes = new(Writes)
+	}
+	if o.Bundles == nil {
+		o.Bundles = new(Bundles)
 	}
 	k := &kube{Options: o}
 	for _, mixed := range o.Operation.Mix {
@@ -56,10 +63,11 @@ func New(o Options) workload.Workload {
 type kube struct {
 	Options
 	connections httpconn.Connections
-	template    *object.Template // of what is made, if anything is
-	version     string           // of the collection when the phase began, where lists ask for it
-	next        atomic.Int64     // object to delete next
-	mixed       []*kube          // on the same connections
+	template    *object.Template   // of what is made, if anything is
+	templates   []*object.Template // of a bundle
+	version     string             // of the collection when the phase began, where lists ask for it
+	next        atomic.Int64       // object to delete next
+	mixed       []*kube            // on the same connections
 }
 
 // Prepare makes the namespaces and opens the connections.
@@ -75,7 +83,7 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if k.User != "" {
 		identity = target.User(k.User)
 	}
-	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections); err != nil {
+	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections, k.UserAgent, k.Tally.Of(k.Phase, string(identity))); err != nil {
 		return err
 	}
 	if err := k.readVersions(ctx); err != nil {
@@ -96,7 +104,7 @@ func (k *kube) Close() error {
 }
 
 // connect opens n connections over a version of HTTP as the identity.
-func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int) (httpconn.Connections, error) {
+func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int, userAgent string, count *httpconn.Count) (httpconn.Connections, error) {
 	config, err := api.RESTConfig(identity)
 	if err != nil {
 		return nil, err
@@ -105,6 +113,7 @@ func connect(ctx context.Context, version string, api target.KubeAPI, identity t
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
 	}
+	server.UserAgent, server.Count = userAgent, count
 	opened, err := httpconn.Connect(ctx, version, server, "/version", n)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
@@ -129,6 +138,10 @@ func (k *kube) namespaces() ([]string, error) {
 		return k.templateOf(o.Churn.Objects)
 	case o.Ring != nil:
 		return k.templateOf(o.Ring.Objects)
+	case o.Bundle != nil:
+		return k.templatesOf(o.Bundle)
+	case o.Unbundle != nil:
+		return k.templatesOf(o.Unbundle.Bundle)
 	case o.Get != nil:
 		return of(*o.Get), nil
 	case o.Update != nil:
@@ -207,6 +220,11 @@ func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client,
 		return &churner{making, time.Duration(o.Churn.Wait)}, nil
 	case o.Ring != nil:
 		return &ring{creator: making, keep: o.Ring.Keep}, nil
+	case o.Bundle != nil:
+		return &bundler{c, k.Phase, k.templates, *o.Bundle, o.Bundle.Retry, k.Bundles.of(k.Phase), k.Created}, nil
+	case o.Unbundle != nil:
+		of := string(o.Unbundle.Of)
+		return &unbundler{&bundler{c, of, k.templates, *o.Unbundle.Bundle, o.Unbundle.Retry, k.Bundles.of(of), nil}, &k.next}, nil
 	case o.Watch != nil:
 		return newWatcher(c, *o.Watch), nil
 	case len(o.Mix) > 0:
@@ -359,12 +377,5 @@ func outlive(ctx context.Context, while time.Duration) (context.Context, context
 // collection is the path of a resource's collection; of all namespaces, if namespace is empty.
 func collection(resource v1.Resource, namespace v1.Name) string {
 	info, _ := resource.Info()
-	root := "/api/v1"
-	if strings.Contains(info.APIVersion, "/") {
-		root = "/apis/" + info.APIVersion
-	}
-	if namespace != "" {
-		root += "/namespaces/" + string(namespace)
-	}
-	return root + "/" + string(resource)
+	return info.Collection(namespace)
 }
