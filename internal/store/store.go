@@ -330,7 +330,7 @@ const (
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
 	ProfileFailed  EventKind = "profile-failed"
-	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
+	WaitMissed     EventKind = "wait-missed" // what the step waited for did not come
 	RunEnded       EventKind = "run-ended"
 )
 
