@@ -1,6 +1,11 @@
 package v1alpha1
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"plimsoll.dev/plimsoll/internal/measure"
+)
 
 // Default fills in what a document left out. It is what Validate and the
 // engine expect.
@@ -26,6 +31,7 @@ func (s *Scenario) Default() {
 		}
 		setPreparations(step.Prepare, spec.Target)
 		step.Fault.setDefaults()
+		step.Profile.setDefaults()
 		step.waiting()
 		for j := range step.Phases {
 			step.Phases[j].setDefaults()
@@ -142,6 +148,22 @@ func setPreparations(preparations []Preparation, t Target) {
 			settle.Timeout = or(settle.Timeout, Duration(time.Minute))
 		}
 	}
+}
+
+// LeaveOut removes background phases without clients, and the objectives on them.
+func (s *Spec) LeaveOut() {
+	idle := map[string]bool{}
+	for i := range s.Steps {
+		s.Steps[i].Phases = slices.DeleteFunc(s.Steps[i].Phases, func(p Phase) bool {
+			out := p.Background && p.Load.Clients() == 0
+			idle[string(p.Name)] = idle[string(p.Name)] || out
+			return out
+		})
+	}
+	s.Objectives = slices.DeleteFunc(s.Objectives, func(o Objective) bool {
+		m, err := measure.Parse(o.Measure)
+		return err == nil && idle[m.Phase]
+	})
 }
 
 func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }

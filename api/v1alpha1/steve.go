@@ -11,6 +11,8 @@ type Steve struct {
 	Version string `json:"version,omitempty" jsonschema:"enum=v0.8.0,enum=v0.9.15,enum=v0.10.2"`
 	// Whether lists are answered from a cache in SQLite (--sql-cache, known as Vai) rather than one in memory.
 	SQLCache bool `json:"sqlCache,omitempty"`
+	// Whether, without the SQL cache, answers to lists are kept in memory, for requests that name their revision (CATTLE_REQUEST_CACHE_DISABLED=false). Rancher of 2023 did so; Steve of today does only when told.
+	RequestCache bool `json:"requestCache,omitempty"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }
@@ -166,6 +168,9 @@ func (w *SteveWorkload) Operations() (whole, parts []string) {
 	}
 	return []string{"walk"}, []string{"page", "first-byte"}
 }
+
+// Verifies says whether it checks each walk for the objects that exist throughout.
+func (w *SteveWorkload) Verifies() bool { return w != nil && w.List != nil && w.List.Verify }
 
 // InWords says what the workload does.
 func (w *SteveWorkload) InWords() string {

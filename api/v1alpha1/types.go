@@ -265,6 +265,8 @@ type Step struct {
 	Prepare []Preparation `json:"prepare,omitempty"`
 	// What is done to the target while the phases run. Default: nothing.
 	Fault *Fault `json:"fault,omitempty"`
+	// Which components are profiled while the phases run, in a step that is not measured: being profiled costs time. Default: none.
+	Profile *Profile `json:"profile,omitempty"`
 	// What runs in parallel.
 	Phases []Phase `json:"phases,omitempty" jsonschema:"minItems=1"`
 	// What the step waits for, beside phases or without any; background phases go on meanwhile.
@@ -340,8 +342,8 @@ type Load struct {
 // ClosedLoad is a closed loop, bounded by iterations, by a duration, or (in a
 // background phase) by the other phases of its step.
 type ClosedLoad struct {
-	// Number of clients.
-	Clients int `json:"clients" jsonschema:"minimum=1"`
+	// Number of clients. In a background phase it may be 0, which leaves the phase out: a parameter can then switch it off.
+	Clients int `json:"clients" jsonschema:"minimum=0"`
 	// Operations of all clients together.
 	Iterations int `json:"iterations,omitempty" jsonschema:"minimum=1"`
 	// Operations of each client.

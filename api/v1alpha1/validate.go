@@ -99,6 +99,7 @@ func (v *validator) objects(path string, o Objects) {
 func (v *validator) step(path string, step *Step) {
 	v.preparations(path+".prepare", step.Prepare, step.Point != nil)
 	v.disturbance(path, step)
+	v.profile(path, step)
 	background := 0
 	for i := range step.Phases {
 		phase := &step.Phases[i]
@@ -257,6 +258,8 @@ func (v *validator) load(path string, phase *Phase) {
 	switch {
 	case phase.Background && bounds > 0:
 		v.fault(path+".closed", "has a bound, but a background phase ends with its step: leave out iterations, iterationsPerClient and duration")
+	case !phase.Background && closed.Clients == 0:
+		v.fault(path+".closed.clients", "is 0, so that nothing would be done: only a background phase can be left out so")
 	case bounds > 1:
 		v.fault(path+".closed", "has more than one of iterations, iterationsPerClient and duration: choose one")
 	case !phase.Background && bounds == 0 && !finite:
@@ -298,8 +301,8 @@ func (v *validator) objective(path string, o *Objective) {
 		return
 	}
 	for side, bound := range map[string]*Bound{"max": o.Max, "min": o.Min} {
-		if bound != nil && bound.Unit != m.Unit() {
-			v.fault(path+"."+side, "%s is in %s, but %s is in %s", bound.Text, bound.Unit, m, m.Unit())
+		if bound != nil && bound.Unit != m.BoundUnit() {
+			v.fault(path+"."+side, "%s is in %s, but %s is in %s", bound.Text, bound.Unit, m, m.BoundUnit())
 		}
 	}
 }
@@ -313,6 +316,7 @@ func (v *validator) measure(path, text string) (measure.Measure, bool) {
 	}
 	phase := v.phases[Name(m.Phase)]
 	switch {
+	case m.Component != "":
 	case phase == nil:
 		v.fault(path, "no phase is called %q%s", m.Phase, NearMiss(m.Phase, keys(v.phases)))
 	case v.unmeasured[Name(m.Phase)]:
@@ -351,7 +355,7 @@ func (v *validator) reference(path string, r Reference) {
 		}
 		given++
 		m, ok := v.measure(path+"."+field, text)
-		unit := m.Unit()
+		unit := m.BoundUnit()
 		if field != "measure" {
 			unit = measure.Count
 		}

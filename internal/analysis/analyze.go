@@ -68,6 +68,7 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 		run.Figures = newFigures(0)
 		return run
 	}
+	run.Profiles = stored.Profiles()
 	gathered := gather(stored)
 	spans := spansOf(stored.Events, gathered)
 	run.Duration, run.Ready = spans.end, spans.ready
@@ -158,7 +159,7 @@ func stepOf(info store.StepInfo, s spans, g gathered) *Step {
 	step := &Step{Name: info.Name, Measured: info.Measured, Point: info.Point, Phases: []*Phase{}}
 	for _, p := range info.Phases {
 		phase := &Phase{
-			Name: p.Name, Background: p.Background, Measured: info.Measured, Loop: p.Loop, Load: p.Load,
+			Name: p.Name, Background: p.Background, Measured: info.Measured, Verified: p.Verified, Loop: p.Loop, Load: p.Load,
 			Workload: p.Workload, Clients: p.Clients, Connections: p.Connections, Operations: []*Operation{},
 		}
 		phase.Start, phase.End = s.of("phase "+p.Name, g.span(p.Name))

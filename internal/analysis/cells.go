@@ -21,6 +21,7 @@ func experimentOf(result *Result, laid design.Design) Experiment {
 	list := subjectsOf(laid.Primary, result.Runs)
 	for _, g := range groups {
 		g.measure(list)
+		g.pool()
 		e.Cells = append(e.Cells, g.Cell)
 	}
 	e.LoadLines = loadLinesOf(groups)
@@ -28,7 +29,11 @@ func experimentOf(result *Result, laid design.Design) Experiment {
 	e.Growth = growthOf(laid, groups, list)
 	e.Clients = clientsOf(groups)
 	e.References = referencesOf(laid, groups)
+	check(groups)
 	e.warnOfDesign(groups)
+	if len(result.Runs) > 1 { // one run says it itself
+		e.warnOfLists(groups)
+	}
 	e.warnOfResidue(groups)
 	if noise := noiseIn(result.Runs, groups); len(result.Runs) == 1 {
 		result.Runs[0].Warnings = append(result.Runs[0].Warnings, noise...)

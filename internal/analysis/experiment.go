@@ -36,6 +36,37 @@ type Cell struct {
 	Runs []int `json:"runs"`
 	// Measures are its measures over the runs, the primary ones first.
 	Measures []*CellMeasure `json:"measures"`
+	// Times are how long operations took, those of all its runs together.
+	Times []*CellTimes `json:"times,omitempty"`
+	// Checks say how true the lists were, of phases that were asked.
+	Checks []*CellCheck `json:"checks,omitempty"`
+}
+
+// CellTimes are the times of all operations of one kind in the runs of a cell:
+// their histograms are merged, so that percentiles are those of all of them.
+// Intervals are not of these, but of the comparisons, which rest on runs.
+type CellTimes struct {
+	Phase     string       `json:"phase"` // without the @value of a sweep's point
+	Operation string       `json:"operation"`
+	Part      bool         `json:"part,omitempty"`
+	Clock     string       `json:"clock"` // the one that counts: response in open loops, else service
+	Point     *store.Point `json:"point,omitempty"`
+	*Distribution
+}
+
+// CellCheck says how true the lists of a phase were in the runs of a cell.
+type CellCheck struct {
+	Phase string       `json:"phase"` // without the @value of a sweep's point
+	Point *store.Point `json:"point,omitempty"`
+	// Walked is how many walks over a list ended well, and Checked how many of them were checked for the
+	// objects that existed throughout; Missing lacked some, and Duplicates showed some twice.
+	Walked     int64 `json:"walked"`
+	Checked    int64 `json:"checked"`
+	Missing    int64 `json:"missingIn"`
+	Duplicates int64 `json:"duplicatesIn"`
+	// Pages is how many pages there were, and LimitIgnored how many of them held more than was asked for.
+	Pages        int64 `json:"pages"`
+	LimitIgnored int64 `json:"limitIgnored"`
 }
 
 // Subject is what a number is about.

@@ -86,6 +86,9 @@ func (o *Objective) judgeLowerBound(m measure.Measure, r reading) {
 
 // missing says why the run does not have a measure.
 func missing(run *Run, m measure.Measure) string {
+	if m.Component != "" {
+		return "no process of " + m.Component + " was sampled"
+	}
 	switch phase := run.phase(m.Phase); {
 	case phase == nil:
 		return fmt.Sprintf("the run has no phase %s", m.Phase)
@@ -108,6 +111,9 @@ type reading struct {
 // value reads a measure of the run's measured steps; false says that the run
 // does not have it.
 func (r *Run) value(m measure.Measure) (reading, bool) {
+	if m.Component != "" {
+		return r.used(m)
+	}
 	phase := r.phase(m.Phase)
 	if phase == nil || !phase.Measured || phase.End == 0 {
 		return reading{}, false
@@ -122,6 +128,19 @@ func (r *Run) value(m measure.Measure) (reading, bool) {
 		return whole.time(m)
 	}
 	return whole.sum(m, phase.Seconds())
+}
+
+// used reads a measure of a component.
+func (r *Run) used(m measure.Measure) (reading, bool) {
+	for _, usage := range r.Components {
+		if usage.Component == m.Component {
+			values := map[string]float64{
+				measure.MaxRSS: usage.MaxRSS, measure.EndRSS: usage.EndRSS, measure.MeanCPU: usage.MeanCPU, measure.MaxCPU: usage.MaxCPU,
+			}
+			return reading{value: values[m.Statistic], n: 1}, true
+		}
+	}
+	return reading{}, false
 }
 
 // sum reads a measure that needs no times.

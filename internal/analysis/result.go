@@ -64,6 +64,7 @@ type Run struct {
 	// Clients are those of the API server, and Health is how the control plane fared; of a target that has one.
 	Clients     []*Client         `json:"clients,omitempty"`
 	Health      *Health           `json:"health,omitempty"`
+	Profiles    []store.Profile   `json:"profiles,omitempty"`
 	Warnings    []Warning         `json:"warnings,omitempty"`
 	Environment store.Environment `json:"environment"`
 
@@ -99,7 +100,8 @@ type Phase struct {
 	Name        string  `json:"name"`
 	Background  bool    `json:"background,omitempty"`
 	Measured    bool    `json:"measured"`
-	Loop        string  `json:"loop"` // open: response times; closed: service times
+	Verified    bool    `json:"verified,omitempty"` // each walk was checked for the objects that existed throughout
+	Loop        string  `json:"loop"`               // open: response times; closed: service times
 	Load        string  `json:"load"`
 	Workload    string  `json:"workload"`
 	Clients     int     `json:"clients"`

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,13 +12,6 @@ import (
 
 // The generator is no part of what variants are compared by.
 const generator = "plimsoll"
-
-// Figures of components, which are written as measures are but are no part of
-// that language: scenarios bound them with PromQL.
-const (
-	maxRSS  = "maxRSS"
-	meanCPU = "meanCPU"
-)
 
 // subjectsOf lists what runs are compared by: first the primary measures, then
 // everything else that a reader may want to know of measured phases and of the
@@ -42,8 +34,8 @@ func subjectsOf(primary []design.Primary, runs []*Run) []Subject {
 	for _, run := range runs {
 		for _, usage := range run.Components {
 			if usage.Component != generator {
-				list.add(componentSubject(maxRSS, usage.Component, measure.Bytes))
-				list.add(componentSubject(meanCPU, usage.Component, measure.CPUs))
+				list.addMeasured(measure.Measure{Statistic: measure.MaxRSS, Component: usage.Component}, nil)
+				list.addMeasured(measure.Measure{Statistic: measure.MeanCPU, Component: usage.Component}, nil)
 			}
 		}
 	}
@@ -106,9 +98,7 @@ func written(p *Phase) string {
 
 func (l *subjects) addPhase(point *store.Point, phase *Phase) {
 	name := written(phase)
-	add := func(m measure.Measure) {
-		l.add(Subject{Name: m.String(), Measure: m.String(), Unit: string(m.Unit()), Better: m.Better(), Point: point})
-	}
+	add := func(m measure.Measure) { l.addMeasured(m, point) }
 	add(measure.Measure{Statistic: "success", Phase: name})
 	for _, operation := range phase.Operations {
 		clock := operation.mainClock(phase)
@@ -131,9 +121,8 @@ func (o *Operation) mainClock(phase *Phase) string {
 	return string(store.Service)
 }
 
-func componentSubject(figure, component string, unit measure.Unit) Subject {
-	name := fmt.Sprintf("%s(%s)", figure, component)
-	return Subject{Name: name, Measure: name, Unit: string(unit), Better: measure.Lower}
+func (l *subjects) addMeasured(m measure.Measure, point *store.Point) {
+	l.add(Subject{Name: m.String(), Measure: m.String(), Unit: string(m.Unit()), Better: m.Better(), Point: point})
 }
 
 // key tells subjects apart; a primary one and another of the same measure are one.
@@ -145,25 +134,12 @@ func (s Subject) key() string {
 	return key
 }
 
-// component is the figure of a component that the subject is.
-func (s Subject) component() (figure, component string, ok bool) {
-	for _, figure := range []string{maxRSS, meanCPU} {
-		if rest, is := strings.CutPrefix(s.Measure, figure+"("); is {
-			return figure, strings.TrimSuffix(rest, ")"), true
-		}
-	}
-	return "", "", false
-}
-
 // read gives a run's value of a subject; false says that it has none, or one
 // that says nothing: of operations that all timed out, and, unless somebody
 // asked for it, a percentile that a handful of operations decides.
 func (r *Run) read(s Subject) (reading, bool) {
 	if s.PromQL != "" {
 		return r.expressions[s.PromQL].largest()
-	}
-	if figure, component, ok := s.component(); ok {
-		return r.usage(figure, component)
 	}
 	m, err := measure.Parse(s.Measure)
 	if err != nil {
@@ -200,19 +176,6 @@ func (r *Run) phaseAt(phase string, point *store.Point) string {
 	return phase + "@" + point.String() // which it does not have
 }
 
-func (r *Run) usage(figure, component string) (reading, bool) {
-	for _, usage := range r.Components {
-		switch {
-		case usage.Component != component:
-		case figure == maxRSS:
-			return reading{value: usage.MaxRSS, n: 1}, true
-		default:
-			return reading{value: usage.MeanCPU, n: 1}, true
-		}
-	}
-	return reading{}, false
-}
-
 // whyMissing says why a run has no value of a subject.
 func (r *Run) whyMissing(s Subject) string {
 	if s.PromQL != "" {
@@ -220,9 +183,6 @@ func (r *Run) whyMissing(s Subject) string {
 			return a.err.Error()
 		}
 		return "the expression gives no number over the measured steps"
-	}
-	if _, component, ok := s.component(); ok {
-		return "no process of " + component + " was sampled"
 	}
 	m, err := measure.Parse(s.Measure)
 	if err != nil {

@@ -31,6 +31,8 @@ func (r *Run) warn(stored *store.Run) {
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("the load was ended at %.1f s: %s", e.At, e.Message), Why: "so the scenario has it; what would have come next is not in the numbers"})
 		case store.FaultMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
+		case store.ProfileFailed:
+			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "it could not be profiled: " + e.Message})
 		case store.WaitMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: e.Message, Why: "what came next was measured on a target that was not as it should be", Mend: "see what keeps them, or raise the timeout of wait"})
 		case store.Unsettled:
@@ -56,8 +58,14 @@ func (r *Run) warnPhase(phase *Phase) {
 		warn(fmt.Sprintf("%d of %d operations did not succeed", bad, phase.Count), "", "see outcomes and reasons in the table; times are of operations that succeeded or timed out")
 	}
 	for _, operation := range phase.Operations {
-		if n := operation.Reasons["limit-ignored"]; n > 0 {
+		if n := operation.Reasons[limitIgnored]; n > 0 {
 			warn(fmt.Sprintf("the server ignored limit in %d answers", n), "", "compare whole walks, not pages")
+		}
+		if n := operation.lacking(); n > 0 {
+			warn(fmt.Sprintf("%d of %d walks lacked objects that existed throughout", n, operation.Outcomes["ok"]), "", "a client of these pages would have missed them")
+		}
+		if n := operation.doubling(); n > 0 {
+			warn(fmt.Sprintf("%d of %d walks showed objects more than once", n, operation.Outcomes["ok"]), "", "a client of these pages would have to tell them apart")
 		}
 	}
 	if phase.late() {

@@ -23,7 +23,7 @@ func newReport(env Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Rebuild the reports of a results directory",
-		Long: `Reads what a run wrote down and makes result.json, summary.csv, comparison.csv, sweep.csv,
+		Long: `Reads what a run wrote down and makes result.json, summary.csv, comparison.csv, times.csv, sweep.csv,
 bench.txt, junit.xml and report.html anew. It needs nothing but the directory, also when the run was cut short.
 
 With --prometheus, objectives in PromQL are first evaluated anew by that
@@ -63,7 +63,7 @@ directory: later reports go by them.`,
 // formats are the ways to write a result, but for the terminal's.
 func formats() map[string]func(io.Writer, *analysis.Result) error {
 	return map[string]func(io.Writer, *analysis.Result) error{
-		"csv": report.Summary, "comparison": report.Comparison, "sweep": report.Sweep, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML, "classic": report.Classic,
+		"csv": report.Summary, "comparison": report.Comparison, "sweep": report.Sweep, "times": report.Times, "bench": report.Benchfmt, "junit": report.JUnit, "html": report.HTML, "classic": report.Classic,
 		"json": func(w io.Writer, result *analysis.Result) error {
 			encoder := json.NewEncoder(w)
 			encoder.SetIndent("", "  ")
@@ -115,6 +115,9 @@ func writeReports(ctx context.Context, env Environment, results *store.Results) 
 	}
 	if len(result.Comparisons) > 0 {
 		written[store.ComparisonFile] = report.Comparison
+	}
+	if len(result.Runs) > 1 {
+		written[store.TimesFile] = report.Times
 	}
 	if report.Swept(result) {
 		written[store.SweepFile] = report.Sweep

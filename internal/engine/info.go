@@ -43,7 +43,7 @@ func phaseInfo(phase v1.Phase) store.PhaseInfo {
 		kind = "open"
 	}
 	return store.PhaseInfo{
-		Name: string(phase.Name), Background: phase.Background, Loop: kind, Load: phase.LoadInWords(),
+		Name: string(phase.Name), Background: phase.Background, Verified: phase.Steve.Verifies(), Loop: kind, Load: phase.LoadInWords(),
 		Workload: phase.InWords(), Clients: phase.Load.Clients(), Connections: phase.Connections,
 	}
 }

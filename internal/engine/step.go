@@ -100,7 +100,9 @@ func (r *run) step(ctx context.Context, index int) error {
 	started := r.clock.Now()
 	shown := r.show(func() Progress { return r.stepProgress(index, phases, started) })
 	undisturbed := r.disturb(ctx, step.Fault, disturbance)
+	profiled := r.profile(ctx, step)
 	r.drive(ctx, phases)
+	profiled()
 	err = undisturbed()
 	shown()
 	for _, p := range phases {

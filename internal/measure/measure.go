@@ -5,6 +5,7 @@ package measure
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,14 +14,32 @@ import (
 //	STATISTIC(PHASE)                    success, count, rate
 //	STATISTIC(PHASE.OPERATION)          success, count, rate, bytes, items
 //	STATISTIC(PHASE.OPERATION.CLOCK)    min, mean, stddev, p50, p90, p95, p99, p99.9, max
+//	STATISTIC(COMPONENT)                maxRSS, endRSS, meanCPU, maxCPU
 //
 // CLOCK is response, service or lag. Times are seconds, success is a fraction,
-// rate is of operations that succeeded, per second.
+// rate is of operations that succeeded, per second. COMPONENT is a process of the
+// target: its resident memory, the largest and the last in the measured steps, in
+// bytes, and its CPUs, on average and in the busiest second of these steps.
 type Measure struct {
 	Statistic string
 	Phase     string
 	Operation string
 	Clock     string
+	// Component is empty unless the measure is of one; Phase is then empty.
+	Component string
+}
+
+// Statistics of components.
+const (
+	MaxRSS  = "maxRSS"
+	EndRSS  = "endRSS"
+	MeanCPU = "meanCPU"
+	MaxCPU  = "maxCPU"
+)
+
+// ofComponent says that a statistic is one of components.
+func ofComponent(statistic string) bool {
+	return slices.Contains([]string{MaxRSS, EndRSS, MeanCPU, MaxCPU}, statistic)
 }
 
 // Unit is the base unit of a measure's values.
@@ -33,7 +52,7 @@ const (
 	PerSecond Unit = "per second"
 	Fraction  Unit = "fraction"
 	Count     Unit = "count"
-	CPUs      Unit = "CPUs" // of a component; no measure of the language has it
+	CPUs      Unit = "CPUs" // bounds on it are plain numbers
 )
 
 // Quantiles are the percentiles that reports show and measures may name.
@@ -51,18 +70,24 @@ func Quantile(statistic string) (float64, bool) {
 
 // Parse reads a measure.
 func Parse(text string) (Measure, error) {
-	pattern := regexp.MustCompile(`^([a-z]+|p[0-9]+(?:\.[0-9]+)?)\(([^()]*)\)$`)
+	pattern := regexp.MustCompile(`^([a-zA-Z]+|p[0-9]+(?:\.[0-9]+)?)\(([^()]*)\)$`)
 	found := pattern.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
 	if found == nil {
 		return Measure{}, fmt.Errorf("%q is not a measure: write STATISTIC(PHASE.OPERATION.CLOCK), such as p99(gets.get.response)", text)
 	}
+	if ofComponent(found[1]) {
+		if found[2] == "" || strings.Contains(found[2], ".") {
+			return Measure{}, fmt.Errorf("%q: %s is of a component: write %s(COMPONENT), such as %s(kube-apiserver)", text, found[1], found[1], found[1])
+		}
+		return Measure{Statistic: found[1], Component: found[2]}, nil
+	}
 	subject := append(strings.Split(found[2], "."), "", "")
-	m := Measure{found[1], subject[0], subject[1], subject[2]}
+	m := Measure{Statistic: found[1], Phase: subject[0], Operation: subject[1], Clock: subject[2]}
 	parts := strings.Count(found[2], ".") + 1
 	timed, known := m.timed()
 	switch {
 	case !known:
-		return m, fmt.Errorf("%q: no statistic is called %q; there are success, count, rate, bytes, items, min, mean, stddev, p50, p90, p95, p99, p99.9 and max", text, m.Statistic)
+		return m, fmt.Errorf("%q: no statistic is called %q; there are success, count, rate, bytes, items, min, mean, stddev, p50, p90, p95, p99, p99.9 and max, and of components maxRSS, endRSS, meanCPU and maxCPU", text, m.Statistic)
 	case parts > 3 || m.Phase == "" || parts > 1 && m.Operation == "":
 		return m, fmt.Errorf("%q is not a measure: between the brackets stands PHASE, PHASE.OPERATION or PHASE.OPERATION.CLOCK", text)
 	case timed && parts != 3:
@@ -91,7 +116,7 @@ func (m Measure) timed() (timed, known bool) {
 
 // String gives the measure as it is written.
 func (m Measure) String() string {
-	subject := m.Phase
+	subject := m.Phase + m.Component
 	for _, part := range []string{m.Operation, m.Clock} {
 		if part != "" {
 			subject += "." + part
@@ -125,8 +150,18 @@ func (m Measure) Unit() Unit {
 		return PerSecond
 	case "count", "items":
 		return Count
-	case "bytes":
+	case "bytes", MaxRSS, EndRSS:
 		return Bytes
+	case MeanCPU, MaxCPU:
+		return CPUs
 	}
 	return Seconds
+}
+
+// BoundUnit is the unit that bounds on the measure are written in.
+func (m Measure) BoundUnit() Unit {
+	if unit := m.Unit(); unit != CPUs {
+		return unit
+	}
+	return Count
 }

@@ -150,6 +150,7 @@ func (d *document) cell(v variant, parameters map[string]any, used map[string]bo
 	if d.found > before {
 		return nil
 	}
+	scenario.Spec.LeaveOut()
 	cell := &Cell{Scenario: scenario, Parameters: map[string]string{}}
 	for name, value := range parameters {
 		cell.Parameters[name] = fmt.Sprint(value)

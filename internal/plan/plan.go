@@ -268,6 +268,9 @@ func printStep(w io.Writer, number int, step v1.Step) {
 	if step.Fault != nil {
 		fmt.Fprintf(w, "\t  meanwhile: %s\n", step.Fault.InWords())
 	}
+	if step.Profile != nil {
+		fmt.Fprintf(w, "\t  meanwhile: %s\n", step.Profile.InWords())
+	}
 	for _, phase := range step.Phases {
 		background := ""
 		if phase.Background {

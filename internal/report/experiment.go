@@ -30,6 +30,10 @@ func (p *printer) experiment(result *analysis.Result) {
 	if len(result.Comparisons) == 0 && severalRuns(result) {
 		p.cells(result)
 	}
+	if severalRuns(result) {
+		p.times(result)
+	}
+	p.checks(result)
 	p.growth(result)
 	p.tries(result)
 	p.loadLogs(result)

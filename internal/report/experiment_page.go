@@ -19,6 +19,9 @@ type experimentView struct {
 	Legend     string
 	Forest     *figure
 	Measures   []cellRow // of an experiment that compares nothing
+	Times      []timesTable
+	Checks     []checkRow
+	Profiled   []*analysis.Run // runs in which components were profiled
 	Load       *figure
 	Tries      []triesTable
 	LoadNotes  []string
@@ -79,7 +82,10 @@ func newExperimentView(result *analysis.Result, runs []runView) *experimentView 
 		References: referenceRows(result), Clients: newClientsView(result), Graphs: graphRows(result),
 	}
 	v.compare(result)
+	v.Checks = checkRows(result)
 	if severalRuns(result) {
+		v.Times = timesTables(result)
+		v.Profiled = slices.DeleteFunc(slices.Clone(result.Runs), func(r *analysis.Run) bool { return len(r.Profiles) == 0 })
 		v.Places, v.Objectives, v.Command = newPlaces(result), objectivesOver(result), experimentCommand(result)
 		v.Machine = &runs[0]
 		if len(result.Comparisons) == 0 {

@@ -146,6 +146,11 @@ func measureWords(text string) string {
 	}
 	statistic := m.Statistic
 	if words := map[string]string{
+		measure.MaxRSS: "the largest resident memory", measure.EndRSS: "the resident memory at the end", measure.MeanCPU: "mean CPU", measure.MaxCPU: "the CPU in the busiest second",
+	}[statistic]; words != "" {
+		return words + " of " + m.Component
+	}
+	if words := map[string]string{
 		"success": "the success rate", "count": "the number", "rate": "the rate", "items": "the number of items",
 		"bytes": "the number of bytes", "min": "the shortest", "max": "the longest", "stddev": "the standard deviation of the",
 	}[statistic]; words != "" {

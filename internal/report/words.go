@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -211,9 +212,99 @@ func (v *verdict) inGroups(comparisons []*analysis.Comparison) {
 		}
 		groups[key] = append(groups[key], c)
 	}
-	for _, key := range order {
-		v.say("%s", groupSentence(groups[key]))
+	for i, key := range order {
+		words, told := "", 0
+		if i < mostDetailed {
+			words, told = detailed(groups[key])
+		}
+		if told > 0 {
+			v.say("%s", words)
+		}
+		if told < len(groups[key]) {
+			v.say("%s", groupSentence(groups[key]))
+		}
 	}
+}
+
+// Of how many measures a group is told one by one, and in how many places.
+const (
+	mostDetailed = 4
+	mostAt       = 4
+)
+
+// detailed says with its interval what became of a measure at the largest value of
+// the axis of numbers, for each of the others' values: that is where a difference
+// that grows is largest; and how many comparisons it tells of, none if they are
+// too many.
+func detailed(group []*analysis.Comparison) (words string, told int) {
+	along := axisOfNumbers(group)
+	largest := math.Inf(-1)
+	for _, c := range group {
+		largest = max(largest, along.of(c))
+	}
+	at, name := group, ""
+	if along != "" {
+		at = slices.DeleteFunc(slices.Clone(group), func(c *analysis.Comparison) bool { return along.of(c) != largest })
+		name = ", at " + string(along) + " = " + at[0].Axes[string(along)]
+	}
+	if len(at) > mostAt || len(group) == 1 {
+		return "", 0
+	}
+	var parts []string
+	for _, c := range at {
+		axes := maps.Clone(c.Axes)
+		delete(axes, string(along))
+		where := strings.Trim(whereWords(axes, c.Point), " ()")
+		parts = append(parts, choose(where != "", "with "+where+" ", "")+gainWords(c))
+	}
+	c := group[0]
+	return fmt.Sprintf("%s, %s against %s%s: %s.", upperName(subjectWords(c.Subject)), c.Variant, c.Baseline, name, strings.Join(parts, "; ")), len(at)
+}
+
+// gainWords reads: 1.72× as fast [1.65, 1.80].
+func gainWords(c *analysis.Comparison) string {
+	if c.Ratio == nil {
+		return "not measured in both"
+	}
+	g, unit := gain{c.Ratio, c.Lo, c.Hi}, "× as much"
+	switch {
+	case c.Unit == string(measure.Seconds) && *c.Ratio < 1 && *c.Ratio > 0:
+		g, unit = g.inverse(), "× as fast"
+	case c.Unit == string(measure.Seconds):
+		unit = "× as long"
+	}
+	words := ratio(*g.Value) + unit
+	if g.Lo != nil && g.Hi != nil {
+		words += fmt.Sprintf(" [%s, %s]", ratio(*g.Lo), ratio(*g.Hi))
+	}
+	return words + choose(c.Verdict == stats.Inconclusive || c.Verdict == stats.Equivalent, " ("+string(c.Verdict)+")", "")
+}
+
+// numbered is an axis whose values are numbers.
+type numbered string
+
+// axisOfNumbers is the axis with the most values if they all are numbers; empty if there is none.
+func axisOfNumbers(group []*analysis.Comparison) numbered {
+	best, most := numbered(""), 1
+	for _, name := range slices.Sorted(maps.Keys(group[0].Axes)) {
+		values := map[float64]bool{}
+		for _, c := range group {
+			values[numbered(name).of(c)] = true
+		}
+		if !values[math.Inf(-1)] && len(values) > most {
+			best, most = numbered(name), len(values)
+		}
+	}
+	return best
+}
+
+// of is the value of a comparison on the axis; what is no number is below all.
+func (n numbered) of(c *analysis.Comparison) float64 {
+	v, err := strconv.ParseFloat(c.Axes[string(n)], 64)
+	if err != nil {
+		return math.Inf(-1)
+	}
+	return v
 }
 
 func groupSentence(group []*analysis.Comparison) string {

@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -113,6 +115,24 @@ func (r *Run) addEvent(line []byte) error {
 	}
 	r.Events = append(r.Events, e)
 	return nil
+}
+
+// Profile is a CPU profile of a component, for go tool pprof.
+type Profile struct {
+	Name string `json:"name"` // STEP-COMPONENT
+	Path string `json:"path"` // from the results directory, with slashes
+}
+
+// Profiles lists the profiles that the run took.
+func (r *Run) Profiles() []Profile {
+	var all []Profile
+	entries, _ := os.ReadDir(filepath.Join(r.Dir, profilesDir)) // a run without profiles has no such folder
+	for _, entry := range entries {
+		if name, ok := strings.CutSuffix(entry.Name(), profileSuffix); ok {
+			all = append(all, Profile{name, path.Join(runsDir, filepath.Base(r.Dir), profilesDir, entry.Name())})
+		}
+	}
+	return all
 }
 
 // MetricsDir and LogDir are the run's folders of these.

@@ -4,7 +4,7 @@
 //
 //	DIR/
 //	  scenario.yaml plan.json          what was asked for
-//	  result.json summary.csv comparison.csv sweep.csv bench.txt junit.xml report.html   rebuildable from the rest
+//	  result.json summary.csv comparison.csv times.csv sweep.csv bench.txt junit.xml report.html   rebuildable from the rest
 //	  runs/0001-NAME/
 //	    run.json          what the run was to do
 //	    environment.json  what it ran on
@@ -14,6 +14,7 @@
 //	    metrics/          a Prometheus TSDB
 //	    queries.json      what another Prometheus was asked about the run, and answered
 //	    logs/             one file per component
+//	    profiles/         CPU profiles of components, named STEP-COMPONENT.pprof
 //	    COMPLETE          there if the run ended as planned
 //	  attempts/           what was left of runs that were begun again
 package store
@@ -48,6 +49,7 @@ const (
 
 	ComparisonFile = "comparison.csv"
 	SweepFile      = "sweep.csv"
+	TimesFile      = "times.csv"
 	BenchFile      = "bench.txt"
 	JUnitFile      = "junit.xml"
 )
@@ -62,6 +64,8 @@ const (
 	metricsDir      = "metrics"
 	queriesFile     = "queries.json"
 	logsDir         = "logs"
+	profilesDir     = "profiles"
+	profileSuffix   = ".pprof"
 	workDir         = "work"
 	completeFile    = "COMPLETE"
 )
@@ -233,8 +237,10 @@ func (p Point) String() string {
 
 // PhaseInfo is one phase of a step.
 type PhaseInfo struct {
-	Name        string `json:"name"`
-	Background  bool   `json:"background,omitempty"`
+	Name       string `json:"name"`
+	Background bool   `json:"background,omitempty"`
+	// Verified says that each walk is checked for the objects that exist throughout.
+	Verified    bool   `json:"verified,omitempty"`
 	Loop        string `json:"loop"` // open or closed
 	Load        string `json:"load"` // in words
 	Workload    string `json:"workload"`
@@ -326,8 +332,9 @@ const (
 	FaultBegan     EventKind = "fault-began"
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
-	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
-	Stopped        EventKind = "stopped"      // the guard or an objective ended the load in order
+	ProfileFailed  EventKind = "profile-failed"
+	WaitMissed     EventKind = "wait-missed" // what the step waited for did not come
+	Stopped        EventKind = "stopped"     // the guard or an objective ended the load in order
 	RunEnded       EventKind = "run-ended"
 )
 

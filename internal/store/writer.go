@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -74,6 +75,19 @@ func (w *RunWriter) Dir() string        { return w.dir }
 func (w *RunWriter) LogDir() string     { return filepath.Join(w.dir, logsDir) }
 func (w *RunWriter) MetricsDir() string { return filepath.Join(w.dir, metricsDir) }
 func (w *RunWriter) WorkDir() string    { return filepath.Join(w.dir, workDir) }
+
+// Profile makes the file for a profile that was taken of a component in a step.
+func (w *RunWriter) Profile(step, component string) (io.WriteCloser, error) {
+	folder := filepath.Join(w.dir, profilesDir)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of profiles: %w", err)
+	}
+	file, err := os.Create(filepath.Join(folder, step+"-"+component+profileSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("make the file of a profile: %w", err)
+	}
+	return file, nil
+}
 
 // WriteInterval implements record.Sink. A second's counts are written before
 // its times: what a kill between the two loses is the lesser part.

@@ -115,6 +115,13 @@ type Process struct {
 	Tree bool `json:"tree,omitempty"`
 }
 
+// Profiled is the capability of a target whose components can be profiled.
+type Profiled interface {
+	// Profiles gives the URL of a component's handlers of net/http/pprof, and a client that they
+	// let in; false says that it has none.
+	Profiles(component string) (url string, client *http.Client, ok bool)
+}
+
 // Disturbable is the capability of a target whose components can be disturbed.
 type Disturbable interface {
 	// Pause gets ready to stop a component's processes.

@@ -64,6 +64,7 @@ func buildAPIServer(p *plane) ([]component, error) {
 		needs: needs,
 		name:  apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: p.log(apiserverPart),
 		ready: p.ports.apiserverURL() + "/readyz", metrics: p.ports.apiserverURL() + "/metrics", ca: kubernetesCA, observer: adminClient,
+		profiles:     p.ports.apiserverURL() + "/debug/pprof", // which are on by default
 		readyTimeout: time.Minute, grace: 10 * time.Second, layer: apiLayer,
 		// Some 13,000 series, at 40 ms of its CPU.
 		scrapeInterval: 5 * time.Second,

@@ -56,6 +56,8 @@ type component struct {
 	ca, observer string
 	// metrics is the URL of its metrics; none when empty.
 	metrics string
+	// profiles is the URL of its handlers of net/http/pprof; none when empty.
+	profiles string
 	// scrapeInterval is the least time between two scrapes of metrics.
 	scrapeInterval time.Duration
 	readyTimeout   time.Duration

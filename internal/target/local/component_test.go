@@ -64,7 +64,7 @@ func TestPortsDiffer(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := chosen[0]
-		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveHTTP, p.steveMetrics, p.tunnel, p.controllerManager, p.scheduler, p.kwok})
+		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveHTTP, p.steveMetrics, p.steveProfiles, p.tunnel, p.controllerManager, p.scheduler, p.kwok})
 		seen := map[int]bool{}
 		for _, port := range all {
 			if port != 0 {

@@ -35,7 +35,7 @@ func planeOf(t *testing.T, spec v1alpha1.LocalTarget) *plane {
 	}
 	p := &plane{
 		spec: spec, where: folders{secrets: "/s", data: "/d", logs: "/l"}, keys: keys, password: "geheim",
-		ports: ports{apiserver: 1, kine: 2, kineMetrics: 3, database: 4, steve: 5, steveMetrics: 6},
+		ports: ports{apiserver: 1, kine: 2, kineMetrics: 3, database: 4, steve: 5, steveMetrics: 6, steveProfiles: 7},
 	}
 	if ownServer(spec.Datastore.Kine) {
 		p.server = Server{Binary: assets.Binary{Path: "/b/server"}, Initialiser: "/b/initialiser"}

@@ -404,6 +404,18 @@ func (t *Target) Endpoints() []target.Endpoint {
 	return all
 }
 
+// Profiles says where a component serves profiles, if it does.
+func (t *Target) Profiles(component string) (url string, client *http.Client, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.components {
+		if c.name == component && c.profiles != "" {
+			return c.profiles, t.client(c.ca, c.observer), true
+		}
+	}
+	return "", nil, false
+}
+
 // Processes are the components that run, until Close.
 func (t *Target) Processes() []target.Process {
 	t.lock.Lock()

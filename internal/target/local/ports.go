@@ -19,7 +19,8 @@ type ports struct {
 	etcdClients, etcdPeers, etcdMetrics []int // one for each member
 	apiserver                           int
 	kine, kineMetrics, database         int
-	steve, steveHTTP, steveMetrics      int
+	steve, steveHTTP                    int
+	steveMetrics, steveProfiles         int
 	tunnel                              int
 	controllerManager, scheduler, kwok  int
 }
@@ -96,7 +97,8 @@ func portsOf(spec v1alpha1.LocalTarget, take func(owner string, wanted int) int)
 		p.kwok = take(kwokPart, 0)
 	}
 	if spec.Steve != nil {
-		p.steve, p.steveHTTP, p.steveMetrics = take(stevePart, 0), take(stevePart, 0), take(stevePart, 0)
+		p.steve, p.steveHTTP = take(stevePart, 0), take(stevePart, 0)
+		p.steveMetrics, p.steveProfiles = take(stevePart, 0), take(stevePart, 0)
 	}
 	if spec.Downstream != nil {
 		p.tunnel = take(tunnelServer, 0)

@@ -64,25 +64,30 @@ func buildSteve(p *plane) ([]component, error) {
 	if p.behindTunnel() {
 		defaults[2].value = strconv.Itoa(p.ports.steveHTTP) // where the agent dials it
 	}
-	var metrics string
-	if servesSteveMetrics(binary.Version) {
+	var metrics, profiles string
+	if showsItself(binary.Version) {
 		address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveMetrics))
-		defaults = append(defaults, flag{"enable-metrics", "true"}, flag{"metrics-listen-addr", address})
-		metrics = "http://" + address + "/metrics"
+		pprof := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveProfiles))
+		defaults = append(defaults, flag{"enable-metrics", "true"}, flag{"metrics-listen-addr", address}, flag{"enable-pprof", "true"}, flag{"pprof-listen-addr", pprof})
+		metrics, profiles = "http://"+address+"/metrics", "http://"+pprof+"/debug/pprof"
 	}
 	fs, err := defaults.with(p.spec.Steve.Flags)
 	if err != nil {
 		return nil, fmt.Errorf("steve: %w", err)
 	}
+	env := []string{"CATTLE_PROMETHEUS_METRICS=true"}
+	if p.spec.Steve.RequestCache {
+		env = append(env, "CATTLE_REQUEST_CACHE_DISABLED=false") // anything else, and nothing, disables it
+	}
 	home := p.home(stevePart)
 	return []component{{
 		name: stevePart, binary: binary, flags: fs, needs: accessGate,
 		data: home, dir: home, // its cache is a file in its working directory
-		env: []string{"CATTLE_PROMETHEUS_METRICS=true"},
+		env: env,
 		log: p.log(stevePart),
 		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
 		probe:   p.steveProbe(),
-		metrics: metrics, readyTimeout: steveReady, grace: steveGrace, layer: frontLayer,
+		metrics: metrics, profiles: profiles, readyTimeout: steveReady, grace: steveGrace, layer: frontLayer,
 	}}, nil
 }
 
@@ -117,9 +122,9 @@ func (p *plane) steveProbe() func(context.Context) error {
 	}
 }
 
-// servesSteveMetrics says whether a version has the flags for metrics of its
-// own. One that does not say what it is is taken for a new one.
-func servesSteveMetrics(of string) bool {
+// showsItself says whether a version has the flags for metrics and profiles of
+// its own. One that does not say what it is is taken for a new one.
+func showsItself(of string) bool {
 	v, err := version.ParseSemantic(of)
 	return err != nil || v.AtLeast(version.MustParseSemantic("v0.9.15")) // the first that was seen to
 }
