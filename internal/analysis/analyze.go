@@ -85,6 +85,8 @@ func analyzeRun(ctx context.Context, stored *store.Run, primary []design.Primary
 	if reader != nil {
 		defer reader.Close()
 		run.addUsage(ctx, reader)
+		run.addObjects(ctx, reader)
+		run.addMachine(ctx, reader)
 	}
 	expressions := &remembering{evaluator: run.evaluatorOf(reader, stored), answers: map[string]answer{}}
 	run.expressions = expressions.answers

@@ -90,6 +90,7 @@ func TestScripts(t *testing.T) {
 			"credential": credential,
 			"postgres":   postgres,
 			"sql":        sql,
+			"recompute":  recompute,
 		},
 	})
 }

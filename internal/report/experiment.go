@@ -30,6 +30,7 @@ func (p *printer) experiment(result *analysis.Result) {
 		p.cells(result)
 	}
 	p.growth(result)
+	p.breaks(result)
 	p.tries(result)
 	p.loadLogs(result)
 	p.references(result)

@@ -576,6 +576,9 @@ func loadLineSentence(l *analysis.LoadLine, named bool) string {
 	if where := cellWords(l.Cell); where != "" && named {
 		name += " of " + where
 	}
+	if l.Grown {
+		return name + grownWords(l)
+	}
 	broke := ""
 	if l.Broke != nil {
 		broke = fmt.Sprintf("%s broke %s", pointText(l.Broke), brokenWords(l))
@@ -626,7 +629,7 @@ func growthSentence(g *analysis.Growth) string {
 	if where != "" {
 		where = ", " + where
 	}
-	s := fmt.Sprintf("%s%s: %s", upperName(subjectWords(g.Subject)), where, words)
+	s := fmt.Sprintf("%s%s: %s%s", upperName(subjectWords(g.Subject)), where, eachWords(g), words)
 	for _, c := range g.FirstPast {
 		bound := boundWords(strings.TrimSpace(strings.TrimLeft(c.Bound, "≤≥<>= ")))
 		side := choose(strings.HasPrefix(strings.TrimSpace(c.Bound), "≥"), "below", "above")
