@@ -78,16 +78,22 @@ func (r *Run) addObjects(ctx context.Context, reader *metrics.Reader) {
 		return
 	}
 	joined.Columns = append(counts.Columns, joined.Columns...)
-	r.Objects = objectsOf(joined, r.measuredSeconds())
+	r.Objects = newObjects(joined, r.measuredSeconds())
 	if r.Objects != nil {
 		r.Objects.Complaints = r.complaints()
 		r.Figures.Joined = joined
 	}
 }
 
-// objectsOf finds what grew most among the counts; nil if nothing was counted
+// NewObjects finds what grew most among the counts in joined metrics, from one
+// offset to another; nil if nothing was counted then.
+func NewObjects(joined *Joined, from, to float64) *Objects {
+	return newObjects(joined, []span{{from, to}})
+}
+
+// newObjects finds what grew most among the counts; nil if nothing was counted
 // while it was measured.
-func objectsOf(joined *Joined, measured []span) *Objects {
+func newObjects(joined *Joined, measured []span) *Objects {
 	o := &Objects{joined: joined}
 	columns := map[ObjectCount]Column{}
 	for _, column := range joined.Of(ObjectCounts()) {

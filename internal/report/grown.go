@@ -100,6 +100,9 @@ func limitBound(f analysis.Limit) string {
 	return absent
 }
 
+// straight is the share of the variance that a line explains of what is called one.
+const straight = 0.9
+
 // eachWords say what each object more costs: 2.31 KiB per pod (95 % 2.2 … 2.4 KiB) beside 61 MiB; nothing, of what has no line.
 func eachWords(g *analysis.Growth) string {
 	if g.Line == nil || g.Line.Slope.Value == nil || g.Line.Intercept == nil {
@@ -110,7 +113,11 @@ func eachWords(g *analysis.Growth) string {
 	if slope.Lo != nil && slope.Hi != nil {
 		words += fmt.Sprintf(" (95 %% %s … %s)", signedMemory(*slope.Lo), signedMemory(*slope.Hi))
 	}
-	return words + fmt.Sprintf(" beside %s that are there without any; ", signedMemory(*g.Line.Intercept))
+	words += fmt.Sprintf(" beside %s that are there without any", signedMemory(*g.Line.Intercept))
+	if g.Line.R2 != nil && *g.Line.R2 < straight {
+		words += fmt.Sprintf("; a straight line explains no more than %s of it", wholePercent(*g.Line.R2))
+	}
+	return words
 }
 
 func signedMemory(bytes float64) string {

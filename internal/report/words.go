@@ -629,7 +629,10 @@ func growthSentence(g *analysis.Growth) string {
 	if where != "" {
 		where = ", " + where
 	}
-	s := fmt.Sprintf("%s%s: %s%s", upperName(subjectWords(g.Subject)), where, eachWords(g), words)
+	if each := eachWords(g); each != "" {
+		words = each
+	}
+	s := fmt.Sprintf("%s%s: %s", upperName(subjectWords(g.Subject)), where, words)
 	for _, c := range g.FirstPast {
 		bound := boundWords(strings.TrimSpace(strings.TrimLeft(c.Bound, "≤≥<>= ")))
 		side := choose(strings.HasPrefix(strings.TrimSpace(c.Bound), "≥"), "below", "above")
