@@ -44,7 +44,13 @@ func (k *Kwok) inWords() string {
 
 // controlPlane checks that what speaks to the API server has one.
 func (v *validator) controlPlane(local *LocalTarget) {
-	if local == nil || local.KubeAPIServer.On() {
+	if local == nil {
+		return
+	}
+	if etcd := local.Datastore.Etcd; etcd != nil && len(etcd.MemberFlags) > etcd.Members {
+		v.fault("spec.target.local.datastore.etcd.memberFlags", "has flags for %d members, more than etcd has: %d", len(etcd.MemberFlags), etcd.Members)
+	}
+	if local.KubeAPIServer.On() {
 		return
 	}
 	const fault = "needs the API server: leave kubeAPIServer enabled"

@@ -62,3 +62,13 @@ type Reference struct {
 	// Where it was published.
 	Source string `json:"source"`
 }
+
+// Panel is a figure over time, in which all variants stand on one axis.
+type Panel struct {
+	// What it shows, for people. Default: the expression.
+	Title string `json:"title,omitempty"`
+	// A PromQL expression over the run's own metrics, evaluated at each second. Each series that it gives has a figure of its own, named by its labels.
+	PromQL string `json:"promql" jsonschema:"minLength=1"`
+	// Unit of its values. Default: a plain number.
+	Unit string `json:"unit,omitempty" jsonschema:"enum=CPUs,enum=bytes,enum=seconds,enum=per second,enum=fraction,enum=count"`
+}

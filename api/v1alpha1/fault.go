@@ -12,22 +12,32 @@ import (
 type Fault struct {
 	// Stops the processes of a component (SIGSTOP), and lets them go on: a machine that stands still.
 	Pause *PauseFault `json:"pause,omitempty"`
+	// Ends the processes of a component at once (SIGKILL), and starts it again on the data that it had: a machine that loses its power, and gets it back.
+	Kill *KillFault `json:"kill,omitempty"`
 	// Lets a component write to its disk only so often (blkio, of version 1 of control groups): for root on Linux, where that exists.
 	SlowDisk *SlowDiskFault `json:"slowDisk,omitempty"`
 }
 
 // FaultSpan is what a fault is done to, and when.
 type FaultSpan struct {
-	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3), kube-apiserver, kine, …; database servers cannot be disturbed.
+	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3, or etcd-leader for whichever leads by then), kube-apiserver, kine, …; database servers cannot be disturbed.
 	Component string `json:"component"`
 	// How long after the start of the step's phases it begins. Default: at once.
 	After Duration `json:"after,omitempty"`
-	// How long it lasts.
+	// How long it lasts; a killed component is started again after it.
 	For Duration `json:"for"`
 }
 
+// EtcdLeader stands for the member of etcd that leads when a fault begins.
+const EtcdLeader = "etcd-leader"
+
 // PauseFault stops a component.
 type PauseFault struct {
+	FaultSpan `json:",inline"`
+}
+
+// KillFault kills a component, and starts it again.
+type KillFault struct {
 	FaultSpan `json:",inline"`
 }
 
@@ -49,20 +59,28 @@ func (f *Fault) Span() FaultSpan {
 	switch {
 	case f.Pause != nil:
 		return f.Pause.FaultSpan
+	case f.Kill != nil:
+		return f.Kill.FaultSpan
 	case f.SlowDisk != nil:
 		return f.SlowDisk.FaultSpan
 	}
 	return FaultSpan{}
 }
 
-// InWords says what is done, for plans and reports.
-func (f *Fault) InWords() string {
+// InWords says what is done, for plans.
+func (f *Fault) InWords() string { return f.InWordsTo(f.Span().Component) }
+
+// InWordsTo says what is done to a component: the one that was chosen, of several.
+func (f *Fault) InWordsTo(component string) string {
 	what := "paused"
-	if f.SlowDisk != nil {
+	switch {
+	case f.Kill != nil:
+		what = "killed, and gone"
+	case f.SlowDisk != nil:
 		what = fmt.Sprintf("held to %v writes to its disk", f.SlowDisk.Writes)
 	}
 	span := f.Span()
-	return fmt.Sprintf("%s is %s for %v, from %v on", span.Component, what, time.Duration(span.For), time.Duration(span.After))
+	return fmt.Sprintf("%s is %s for %v, from %v on", component, what, time.Duration(span.For), time.Duration(span.After))
 }
 
 // disturbance checks what is done to the target.
@@ -74,6 +92,8 @@ func (v *validator) disturbance(path string, step *Step) {
 	switch path += ".fault"; {
 	case f.Pause != nil:
 		path += ".pause"
+	case f.Kill != nil:
+		path += ".kill"
 	case f.SlowDisk != nil:
 		path += ".slowDisk"
 	}
@@ -104,6 +124,7 @@ func (t *LocalTarget) components() []string {
 		for i := range d.Etcd.Members {
 			all = append(all, fmt.Sprintf("etcd-%d", i+1))
 		}
+		all = append(all, EtcdLeader)
 	default:
 		all = append(all, "etcd")
 	}

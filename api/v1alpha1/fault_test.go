@@ -21,6 +21,8 @@ func TestFaultsAreChecked(t *testing.T) {
 		{local, Fault{Pause: &PauseFault{span("kube-apiserver", time.Second)}}, ""},
 		{members, Fault{SlowDisk: &SlowDiskFault{FaultSpan: span("etcd-2", time.Second)}}, ""},
 		{members, Fault{Pause: &PauseFault{span("etcd", time.Second)}}, `no component is called "etcd"; did you mean "etcd-1"`},
+		{members, Fault{Kill: &KillFault{span("etcd-leader", time.Second)}}, ""},
+		{local, Fault{Kill: &KillFault{span("etcd-leader", time.Second)}}, "spec.steps.0.fault.kill.component: no component"},
 		{local, Fault{Pause: &PauseFault{span("kwok", time.Second)}}, "there are etcd, kube-apiserver"},
 		{local, Fault{Pause: &PauseFault{span("etcd", 0)}}, "must be longer than nothing"},
 		{local, Fault{SlowDisk: &SlowDiskFault{span("etcd", time.Second), 0.5}}, "must be 1/s at least"},

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 )
@@ -38,6 +39,7 @@ func Resources() []ResourceInfo {
 		{"events", "v1", "Event", true, "events"},
 		{"persistentvolumeclaims", "v1", "PersistentVolumeClaim", true, "persistentvolumeclaims"},
 		{"replicationcontrollers", "v1", "ReplicationController", true, "controllers"},
+		{"resourcequotas", "v1", "ResourceQuota", true, "resourcequotas"},
 		{"nodes", "v1", "Node", false, "minions"},
 		{"namespaces", "v1", "Namespace", false, "namespaces"},
 		{"persistentvolumes", "v1", "PersistentVolume", false, "persistentvolumes"},
@@ -64,6 +66,19 @@ func (r Resource) Info() (ResourceInfo, bool) {
 		return ResourceInfo{}, false
 	}
 	return Resources()[i], true
+}
+
+// Collection is the API path of the resource's objects in a namespace; of all of
+// them, if the namespace is empty or the objects are in none.
+func (i ResourceInfo) Collection(namespace Name) string {
+	root := "/api/v1"
+	if strings.Contains(i.APIVersion, "/") {
+		root = "/apis/" + i.APIVersion
+	}
+	if namespace != "" && i.Namespaced {
+		root += "/namespaces/" + string(namespace)
+	}
+	return root + "/" + string(i.Resource)
 }
 
 // HasPayload says that objects of the resource can be made without a template.

@@ -52,6 +52,8 @@ type Spec struct {
 	Seed uint64 `json:"seed,omitempty" jsonschema:"default=1"`
 	// What exists before the first step; not measured.
 	Prepare []Preparation `json:"prepare,omitempty"`
+	// Resources whose objects are counted every second of the run, by state, as the metric plimsoll_objects: pods pending, unready, running, succeeded, failed; deployments progressing, available; all others present; and all of them terminating, once their deletion has begun. By a watch each, as admin.
+	Observe []Resource `json:"observe,omitempty" jsonschema:"uniqueItems=true"`
 	// What is done, one step after the other.
 	Steps []Step `json:"steps" jsonschema:"minItems=1"`
 	// Bounds that the run must keep; a missed one gives exit code 3.
@@ -64,6 +66,8 @@ type Spec struct {
 	Search *Search `json:"search,omitempty"`
 	// Published figures, shown beside those that were measured.
 	References []Reference `json:"references,omitempty"`
+	// Figures over time that the report shows beside those of CPU and memory.
+	Panels []Panel `json:"panels,omitempty"`
 }
 
 // Target is the system under test; exactly one kind of it.
@@ -150,6 +154,8 @@ type Etcd struct {
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Flags of every member, laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
+	// Flags of single members, laid over those of every member: those of the first member first.
+	MemberFlags []Flags `json:"memberFlags,omitempty"`
 }
 
 // KubeAPIServer is one kube-apiserver.
@@ -158,6 +164,8 @@ type KubeAPIServer struct {
 	Enabled *bool `json:"enabled,omitempty" jsonschema:"default=true"`
 	// Port that it serves on. Default: a free one.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
+	// Audit counts every request by whom it is from, as plimsoll_audit_requests_total: metadata has the API server tell of each, which costs CPU of both. Nothing of it is kept but the counts. Default: no audit.
+	Audit string `json:"audit,omitempty" jsonschema:"enum=metadata"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }

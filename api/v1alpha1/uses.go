@@ -32,6 +32,9 @@ func (s *Spec) Uses() []Use {
 			}
 		}
 	}
+	for _, resource := range s.Observe {
+		add("", resource, "list", "watch")
+	}
 	for _, step := range s.Steps {
 		for _, phase := range step.Phases {
 			if phase.Kube != nil {

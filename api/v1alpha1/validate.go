@@ -21,6 +21,9 @@ func (s *Scenario) Validate() []FieldError {
 	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
 	v.controlPlane(s.Spec.Target.Local)
 	v.preparations("spec.prepare", s.Spec.Prepare, false)
+	if len(s.Spec.Observe) > 0 && !s.Spec.Target.servesKubernetes() {
+		v.fault("spec.observe", "the target serves no Kubernetes API, whose objects could be counted")
+	}
 	steps := map[Name]bool{}
 	for i := range s.Spec.Steps {
 		step := &s.Spec.Steps[i]

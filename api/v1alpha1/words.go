@@ -53,7 +53,7 @@ func (t *LocalTarget) InWords() string {
 		parts = append(parts, "one etcd member")
 	}
 	if t.KubeAPIServer.On() {
-		parts = append(parts, "kube-apiserver")
+		parts = append(parts, "kube-apiserver"+map[string]string{"metadata": " with an audit log of metadata"}[t.KubeAPIServer.Audit])
 	}
 	if t.KubeControllerManager != nil {
 		parts = append(parts, "kube-controller-manager")
@@ -107,6 +107,15 @@ func (k *KubeWorkload) InWords() string {
 		kinds = append(kinds, fmt.Sprintf("%d× %s", k.Mix[i].Weight, k.Mix[i].KubeWorkload.InWords()))
 	}
 	return "a mix of " + strings.Join(kinds, "; ")
+}
+
+// ResourcesInWords lists resources.
+func ResourcesInWords(resources []Resource) string {
+	var names []string
+	for _, r := range resources {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, ", ")
 }
 
 // InWords says what is prepared.

@@ -28,7 +28,7 @@ func Analyze(ctx context.Context, results *store.Results) (*Result, error) {
 		if result.Scenario == "" {
 			result.Tool, result.Scenario, result.Title = run.Info.Tool, run.Info.Scenario, run.Info.Title
 		}
-		result.Runs = append(result.Runs, analyzeRun(ctx, run, laid.Primary))
+		result.Runs = append(result.Runs, analyzeRun(ctx, run, laid))
 	}
 	result.Experiment = experimentOf(result, laid)
 	if planned := results.Planned(); laid.Search == nil && planned > len(runs) {
@@ -48,13 +48,13 @@ func AnalyzeRun(ctx context.Context, results *store.Results, index int) (*Run, e
 	}
 	for _, run := range runs {
 		if run.Info.Index == index {
-			return analyzeRun(ctx, run, nil), nil
+			return analyzeRun(ctx, run, design.Design{}), nil
 		}
 	}
 	return nil, fmt.Errorf("%s holds no run %d", results.Dir, index)
 }
 
-func analyzeRun(ctx context.Context, stored *store.Run, primary []design.Primary) *Run {
+func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run {
 	run := &Run{
 		Name: stored.Info.Name, Index: stored.Info.Index, Parameters: stored.Info.Parameters, Seed: stored.Info.Seed,
 		Started: stored.Info.Started, Environment: stored.Environment, Steps: []*Step{}, Cell: stored.Info.Cell,
@@ -87,10 +87,11 @@ func analyzeRun(ctx context.Context, stored *store.Run, primary []design.Primary
 		run.addUsage(ctx, reader)
 		run.addObjects(ctx, reader)
 		run.addMachine(ctx, reader)
+		run.addPanels(ctx, reader, laid.Panels)
 	}
 	expressions := &remembering{evaluator: run.evaluatorOf(reader, stored), answers: map[string]answer{}}
 	run.expressions = expressions.answers
-	for _, p := range primary {
+	for _, p := range laid.Primary {
 		if p.PromQL != "" {
 			_, _ = expressions.values(ctx, p.PromQL, run.moments(run.measured()))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/store"
@@ -151,5 +152,29 @@ func TestMeasuredSpan(t *testing.T) {
 	must(t, err)
 	if start, end, ok := MeasuredSpan(runs[0]); !ok || start != 2 || end != 11 {
 		t.Errorf("measured from %v to %v, %v, want from 2 to the last second, 11", start, end, ok)
+	}
+}
+
+func TestAPanelHasALineForEachSeriesOfItsExpression(t *testing.T) {
+	f := begin(t)
+	f.environment()
+	f.event(2, store.StepStarted, "load")
+	f.event(12, store.StepEnded, "load")
+	f.usageOfTwo()
+	must(t, f.writer.Close(true))
+	runs, err := f.results.Runs()
+	must(t, err)
+	asked := design.Panel{Title: "memory", PromQL: "process_resident_memory_bytes", Unit: "bytes"}
+	one := asked
+	one.PromQL = "sum(process_resident_memory_bytes)"
+	panels := analyzeRun(t.Context(), runs[0], design.Design{Panels: []design.Panel{asked, one}}).Figures.Panels
+	if len(panels) != 2 || panels[0].Panel != asked || len(panels[0].Lines) != 2 || len(panels[1].Lines) != 1 {
+		t.Fatalf("panels are %+v", panels)
+	}
+	if l := panels[0].Lines[1]; l.Labels != "component=plimsoll" || l.Values[5] != 800 {
+		t.Errorf("the line of %q is %v at 5 s, want that of plimsoll at 800", l.Labels, l.Values[5])
+	}
+	if l := panels[1].Lines[0]; l.Labels != "" || l.Values[5] != 801 {
+		t.Errorf("the line of %q is %v at 5 s, want one without labels at 801", l.Labels, l.Values[5])
 	}
 }

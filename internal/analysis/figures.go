@@ -5,8 +5,13 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/record"
 )
@@ -103,9 +108,23 @@ func (r *Run) addUsage(ctx context.Context, reader *metrics.Reader) {
 	}
 }
 
-// componentLines evaluates an expression at every second of the run, and gives
-// a line for every component.
+// addPanels evaluates what the scenario asks to be shown over time.
+func (r *Run) addPanels(ctx context.Context, reader *metrics.Reader, panels []design.Panel) {
+	for _, p := range panels {
+		r.Figures.Panels = append(r.Figures.Panels, Panel{Panel: p, Lines: r.lines(ctx, reader, p.PromQL)})
+	}
+}
+
+// componentLines gives a line for every component.
 func (r *Run) componentLines(ctx context.Context, reader *metrics.Reader, expression string) []Line {
+	lines := r.lines(ctx, reader, expression)
+	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Component, b.Component) })
+	return lines
+}
+
+// lines evaluates an expression at every second of the run, and gives a line for
+// every series.
+func (r *Run) lines(ctx context.Context, reader *metrics.Reader, expression string) []Line {
 	end := r.Started.Add(time.Duration(len(r.Figures.Seconds)-1) * time.Second)
 	matrix, err := reader.Range(ctx, expression, r.Started, end, time.Second)
 	if err != nil {
@@ -114,7 +133,7 @@ func (r *Run) componentLines(ctx context.Context, reader *metrics.Reader, expres
 	}
 	var lines []Line
 	for _, series := range matrix {
-		line := Line{Component: series.Metric.Get("component"), Values: r.Figures.line()}
+		line := Line{Component: series.Metric.Get("component"), Labels: labelsText(series.Metric), Values: r.Figures.line()}
 		for _, p := range series.Floats {
 			second := (p.T - r.Started.UnixMilli()) / 1000
 			if second >= 0 && second < int64(len(line.Values)) && !math.IsInf(p.F, 0) {
@@ -123,8 +142,19 @@ func (r *Run) componentLines(ctx context.Context, reader *metrics.Reader, expres
 		}
 		lines = append(lines, line)
 	}
-	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Component, b.Component) })
+	slices.SortFunc(lines, func(a, b Line) int { return cmp.Compare(a.Labels, b.Labels) })
 	return lines
+}
+
+// labelsText writes the labels of a series but its name: verb=LIST, code=200.
+func labelsText(all labels.Labels) string {
+	var parts []string
+	all.Range(func(l labels.Label) {
+		if l.Name != model.MetricNameLabel {
+			parts = append(parts, l.Name+"="+l.Value)
+		}
+	})
+	return strings.Join(parts, ", ")
 }
 
 // measuredSeconds are the spans of the measured steps that began; without any,

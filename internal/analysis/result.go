@@ -202,6 +202,8 @@ type Figures struct {
 	CPU, RSS []Line
 	// Joined has the write-up's metrics beside the numbers of objects; nil of a run that observed none.
 	Joined *Joined
+	// Panels are what the scenario asks to be shown over time, in its order.
+	Panels []Panel
 	// Curves are the percentile curves of the measured operations.
 	Curves []Curve
 	// Heatmaps show how often operations took how long, as time goes by.
@@ -219,10 +221,18 @@ type Heatmap struct {
 	Counts [][]int64
 }
 
+// Panel is a PromQL expression over time, with a line for each series that it gives.
+type Panel struct {
+	design.Panel
+	Lines []Line
+}
+
 // Line is one series over Figures.Seconds.
 type Line struct {
 	Phase, Operation, Outcome, Component string
-	Values                               []float64
+	// Labels are those of a panel's series, as verb=LIST, code=200; empty if it has none.
+	Labels string
+	Values []float64
 }
 
 // Curve is a percentile curve: times in seconds at rising quantiles.

@@ -23,6 +23,7 @@ type Design struct {
 	Margin     float64     `json:"margin,omitempty"`
 	Primary    []Primary   `json:"primary,omitempty"`
 	References []Reference `json:"references,omitempty"`
+	Panels     []Panel     `json:"panels,omitempty"`
 	Search     *Search     `json:"search,omitempty"`
 }
 
@@ -65,6 +66,14 @@ type Reference struct {
 	Max    *float64 `json:"max,omitempty"`
 	Text   string   `json:"text"` // as it is written
 	Source string   `json:"source"`
+}
+
+// Panel is a PromQL expression that is shown over time.
+type Panel struct {
+	Title  string `json:"title"`
+	PromQL string `json:"promql"`
+	// Unit is as in measure.Unit; empty for a plain number.
+	Unit string `json:"unit,omitempty"`
 }
 
 // Search is a search for the load line.

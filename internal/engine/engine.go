@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/loop"
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -21,6 +23,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload/etcd"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
 
@@ -107,10 +110,13 @@ type run struct {
 	api        target.KubeAPI
 	id         string // labels what is made
 	cancel     context.CancelCauseFunc
-	filled     map[v1.Objects]int // how many there are of the objects that were filled
-	writes     kube.Writes        // of all phases, for their watches
-	telling    sync.Mutex         // held while the watcher is told something that others may tell it too
-	etcdWrites etcd.Writes        // the same of etcd\'s API
+	filled     map[v1.Objects]int   // how many there are of the objects that were filled
+	writes     kube.Writes          // of all phases, for their watches
+	telling    sync.Mutex           // held while the watcher is told something that others may tell it too
+	etcdWrites etcd.Writes          // the same of etcd's API
+	counters   *prometheus.Registry // what plimsoll counts of the run
+	tally      *httpconn.Tally      // of requests to the Kubernetes API
+	followers  followers
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -125,7 +131,7 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	defer cancel(nil)
 	r := &run{
 		Engine: e, plan: p, planned: planned, spec: &planned.Cell.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
-		id: runID(clock.Start(), planned.Index), cancel: cancel, filled: map[v1.Objects]int{},
+		id: runID(clock.Start(), planned.Index), cancel: cancel, filled: map[v1.Objects]int{}, counters: prometheus.NewRegistry(),
 	}
 	defer func() { err = r.end(err) }()
 	if r.metrics, err = metrics.Create(writer.MetricsDir()); err != nil {
@@ -134,7 +140,14 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	if err := r.provision(ctx); err != nil {
 		return err
 	}
+	if err := r.countRequests(ctx); err != nil {
+		return err
+	}
 	defer r.observe(ctx)()
+	defer r.followers.close()
+	if err := r.census(ctx); err != nil {
+		return err
+	}
 	if err := r.prepare(ctx, "prepare", r.spec.Prepare); err != nil {
 		return err
 	}
@@ -186,6 +199,20 @@ func (r *run) provision(ctx context.Context) error {
 	return r.writer.Environment(environment)
 }
 
+// countRequests readies the tally of requests to the Kubernetes API. The names of
+// who refuses them are asked for once; whoever may not read them does without.
+func (r *run) countRequests(ctx context.Context) (err error) {
+	if r.api == nil {
+		return nil
+	}
+	names, err := kube.FlowNames(ctx, r.api)
+	if err != nil {
+		r.event(store.SamplingFailed, "", "the names of flow schemas and priority levels are not known: "+err.Error())
+	}
+	r.tally, err = httpconn.NewTally(r.counters, names)
+	return err
+}
+
 // observe records, samples and watches for dead components beside the steps.
 // The function it returns ends that.
 func (r *run) observe(ctx context.Context) (stop func()) {
@@ -195,7 +222,7 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	group.Go(func() { r.watchResults(beside) })
 	s := sampler.Sampler{
 		DB: r.metrics, Endpoints: r.target.Endpoints(), Interval: time.Second,
-		Folders: []string{r.writer.Dir(), r.dataDir()},
+		Folders: []string{r.writer.Dir(), r.dataDir()}, Own: []prometheus.Gatherer{r.counters},
 		// Counted from the run's start, so that a clock that is set in mid-run moves nothing.
 		Now:    r.clock.Time,
 		Failed: func(err error) { r.event(store.SamplingFailed, "", err.Error()) },
@@ -203,9 +230,12 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	if folder, ok := r.target.(target.Folder); ok {
 		s.Data = folder.Folder()
 	}
+	if counting, ok := r.target.(target.Counting); ok {
+		s.Own = append(s.Own, counting.Counters())
+	}
 	supervised, ok := r.target.(target.Supervised)
 	if ok {
-		s.Processes = supervised.Processes()
+		s.Processes = supervised.Processes
 		group.Go(func() {
 			select {
 			case err := <-supervised.Failed():

@@ -25,6 +25,8 @@ func (r *run) arm(spec *v1.Fault) (target.Disturbance, error) {
 	switch {
 	case spec.Pause != nil:
 		return disturbable.Pause(spec.Pause.Component)
+	case spec.Kill != nil:
+		return disturbable.Kill(spec.Kill.Component)
 	case spec.SlowDisk != nil:
 		return disturbable.SlowDisk(spec.SlowDisk.Component, int(math.Round(float64(spec.SlowDisk.Writes))))
 	}
@@ -52,7 +54,7 @@ func (r *run) fault(ctx context.Context, spec *v1.Fault, d target.Disturbance) (
 	defer func() { err = errors.Join(err, d.End()) }()
 	span := spec.Span()
 	if !sleep(ctx, time.Duration(span.After)) {
-		r.event(store.FaultMissed, span.Component, spec.InWords())
+		r.event(store.FaultMissed, d.Component(), spec.InWords())
 		return nil
 	}
 	if err := d.Begin(); err != nil {
@@ -60,16 +62,17 @@ func (r *run) fault(ctx context.Context, spec *v1.Fault, d target.Disturbance) (
 		r.cancel(err) // without it, the step is not what it is meant to be
 		return err
 	}
-	began := r.clock.Now()
-	r.event(store.FaultBegan, span.Component, spec.InWords())
-	r.say("%s", spec.InWords())
+	began, component := r.clock.Now(), d.Component()
+	words := spec.InWordsTo(component)
+	r.event(store.FaultBegan, component, words)
+	r.say("%s", words)
 	sleep(ctx, time.Duration(span.For))
 	err = d.End()
 	took := r.clock.Now() - began
-	r.event(store.FaultEnded, span.Component, fmt.Sprintf("after %.1f s", took.Seconds()))
-	r.say("%s is left alone again, after %.1f s", span.Component, took.Seconds())
+	r.event(store.FaultEnded, component, fmt.Sprintf("after %.1f s", took.Seconds()))
+	r.say("%s is left alone again, after %.1f s", component, took.Seconds())
 	if err != nil {
-		return fmt.Errorf("leave %s alone again: %w", span.Component, err)
+		return fmt.Errorf("leave %s alone again: %w", component, err)
 	}
 	return nil
 }

@@ -26,6 +26,13 @@ func (d *disturbed) Pause(component string) (target.Disturbance, error) {
 	return d, nil
 }
 
+func (d *disturbed) Kill(component string) (target.Disturbance, error) {
+	d.done = append(d.done, "ready to kill "+component)
+	return d, nil
+}
+
+func (d *disturbed) Component() string { return "etcd" }
+
 func (d *disturbed) SlowDisk(string, int) (target.Disturbance, error) {
 	return nil, errors.New("no such disk")
 }
@@ -91,6 +98,10 @@ func TestAFaultBeginsAndEnds(t *testing.T) {
 	}{
 		{"within its step", pausing(time.Millisecond, time.Millisecond), time.Second, "ready for etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded}},
 		{"with its step, at the latest", pausing(time.Millisecond, time.Hour), 300 * time.Millisecond, "ready for etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded}},
+		{
+			"killing", &v1.Fault{Kill: &v1.KillFault{FaultSpan: pausing(time.Millisecond, time.Millisecond).Span()}}, time.Second,
+			"ready to kill etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded},
+		},
 		{"never, if its step is too short", pausing(time.Hour, time.Hour), time.Millisecond, "ready for etcd, ended", []store.EventKind{store.FaultMissed}},
 	} {
 		d := &disturbed{}

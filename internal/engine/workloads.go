@@ -37,6 +37,7 @@ func (r *run) kubeWorkload(spec v1.Phase) (workload.Workload, error) {
 		API: r.api, Phase: string(spec.Name), RunID: r.id, Connections: spec.Connections,
 		Timeout: time.Duration(spec.Timeout), Operation: *spec.Kube,
 		HTTP: spec.HTTP, User: string(spec.User), Seed: r.planned.Seed, Writes: &r.writes,
+		Tally: r.tally,
 	}), nil
 }
 

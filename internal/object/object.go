@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"text/template"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -134,14 +133,7 @@ func (t *Template) Namespaces() []string {
 // Collection is the API path of the objects in a namespace; of all of them, if
 // the namespace is empty.
 func (t *Template) Collection(namespace string) string {
-	root := "/apis/" + t.info.APIVersion
-	if !strings.Contains(t.info.APIVersion, "/") {
-		root = "/api/" + t.info.APIVersion
-	}
-	if namespace != "" && t.info.Namespaced {
-		root += "/namespaces/" + namespace
-	}
-	return root + "/" + string(t.info.Resource)
+	return t.info.Collection(v1.Name(namespace))
 }
 
 // UID is the uid of an object that goes straight into the datastore, where no

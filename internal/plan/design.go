@@ -41,6 +41,10 @@ func (d *document) design(e *Experiment, variants []variant, axes []string, valu
 	for i := range spec.References {
 		laid.References = append(laid.References, d.reference(i, &spec.References[i], e, laid))
 	}
+	for i, p := range spec.Panels {
+		d.checkPromQL([]string{"spec", "panels", strconv.Itoa(i), "promql"}, p.PromQL)
+		laid.Panels = append(laid.Panels, design.Panel{Title: cmp.Or(p.Title, p.PromQL), PromQL: p.PromQL, Unit: p.Unit})
+	}
 	if s := spec.Search; s != nil {
 		d.checkSearch(s, laid)
 		laid.Search = &design.Search{

@@ -221,6 +221,9 @@ func (p *Plan) Print(w io.Writer) error {
 	for _, preparation := range first.Spec.Prepare {
 		fmt.Fprintf(table, "prepare\t%s\n", preparation.InWords())
 	}
+	if observed := first.Spec.Observe; len(observed) > 0 {
+		fmt.Fprintf(table, "observe\t%s, counted every second\n", v1.ResourcesInWords(observed))
+	}
 	for i, step := range first.Spec.Steps {
 		printStep(table, i+1, step)
 	}

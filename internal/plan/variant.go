@@ -32,7 +32,7 @@ func (d *document) variants() []variant {
 			d.fault(path[:3], "another variant is called %q too", name)
 			continue
 		}
-		for _, field := range []string{"variants", "repetitions", "seed", "search", "primary", "margin", "references"} {
+		for _, field := range []string{"variants", "repetitions", "seed", "search", "primary", "margin", "references", "panels"} {
 			if _, ok := patch[field]; ok {
 				d.fault(under(path, field), "belongs to the experiment, not to one variant")
 			}

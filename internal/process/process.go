@@ -202,8 +202,18 @@ func (p *Process) LogPath() string { return p.spec.LogPath }
 // Exited is closed when the process has ended and has been reaped.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
+// Running says that the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
 // Err is the *ExitError of a process that ended without having been asked to,
-// whatever its exit status; nil while it runs and after Stop.
+// whatever its exit status; nil while it runs, and after Stop and Kill.
 func (p *Process) Err() error {
 	select {
 	case <-p.exited:
@@ -217,10 +227,8 @@ func (p *Process) Err() error {
 // is over. It returns when the process has been reaped, and is safe to call
 // again, and for a process that has exited by itself.
 func (p *Process) Stop(ctx context.Context) error {
-	select {
-	case <-p.exited:
+	if !p.Running() {
 		return nil
-	default:
 	}
 	p.asked.Store(true)
 	p.peakRSS.Store(peakRSS(p.PID()))
@@ -235,8 +243,22 @@ func (p *Process) Stop(ctx context.Context) error {
 	case <-grace.C:
 	case <-ctx.Done():
 	}
-	signalGroup(p.PID(), syscall.SIGKILL)
+	return p.kill()
+}
 
+// Kill ends the process group at once, as if its machine had lost its power, and
+// returns when the process has been reaped. Err is nil afterwards, as after Stop.
+func (p *Process) Kill() error {
+	if !p.Running() {
+		return nil
+	}
+	p.asked.Store(true)
+	p.peakRSS.Store(peakRSS(p.PID()))
+	return p.kill()
+}
+
+func (p *Process) kill() error {
+	signalGroup(p.PID(), syscall.SIGKILL)
 	reap := time.NewTimer(reapTimeout)
 	defer reap.Stop()
 	select {
@@ -256,9 +278,7 @@ func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
 // signal leaves one alone that has been reaped: its id may be another's by now.
 func (p *Process) signal(s syscall.Signal) {
-	select {
-	case <-p.exited:
-	default:
+	if p.Running() {
 		signalGroup(p.PID(), s)
 	}
 }

@@ -199,6 +199,26 @@ func TestExitIsNoticedAtOnce(t *testing.T) {
 	}
 }
 
+func TestAKillIsAskedFor(t *testing.T) {
+	last := filepath.Join(t.TempDir(), "last")
+	p, err := Start(t.Context(), shell(t, "trap 'touch "+last+"' TERM EXIT; while :; do sleep 0.05; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Running() || p.Err() != nil {
+		t.Errorf("running: %v, error: %v", p.Running(), p.Err())
+	}
+	if _, err := os.Stat(last); err == nil {
+		t.Error("it had time for a last deed")
+	}
+	waitGone(t, p.PID())
+}
+
 func TestStopKillsWhoIgnoresIt(t *testing.T) {
 	flag := filepath.Join(t.TempDir(), "ready")
 	spec := shell(t, "trap '' TERM; touch "+flag+"; while :; do sleep 0.05; done")

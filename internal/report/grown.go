@@ -274,7 +274,7 @@ func (p grownPlot) draw(at []float64, x axis, inTime bool, name string, writeX f
 	f := figure{Title: upperName(p.metric.Title)}
 	for i, r := range ribbons {
 		r.runs = 2 // so that the band is drawn
-		r.draw(d, x, y, i)
+		r.draw(d, x, y, i, write)
 		f.Legend = append(f.Legend, legendEntry{Colour: i % palette, Dashed: i%2 == 1, Name: p.columns[i].Component()})
 	}
 	var said []string
@@ -306,7 +306,7 @@ func straightPath(x, y axis, g *analysis.Growth) string {
 // small figure shows. In time a step without a value is a gap; among numbers of
 // objects it is one that was passed over.
 func ribbonAlong(at, values []float64, x axis, inTime bool) ribbon {
-	n := resourcePoints
+	n := overlayPoints
 	if inTime {
 		n = max(1, min(n, int(x.hi-x.lo)))
 	}

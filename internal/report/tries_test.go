@@ -95,7 +95,7 @@ func TestAnExperimentThatGoesOnSaysSo(t *testing.T) {
 func TestBriefLinesHavePoints(t *testing.T) {
 	d := newDrawing(plotWidth, 216)
 	r := ribbon{at: []float64{0}, middle: []float64{1}, lo: []float64{1}, hi: []float64{1}, runs: 2}
-	r.draw(d, axis{lo: 0, hi: 1, from: 0, to: 100}, axis{lo: 0, hi: 2, from: 100, to: 0}, 0)
+	r.draw(d, axis{lo: 0, hi: 1, from: 0, to: 100}, axis{lo: 0, hi: 2, from: 100, to: 0}, 0, seconds)
 	if svg := string(d.svg("usage", "")); !strings.Contains(svg, "<circle") {
 		t.Errorf("a line of one sample is not drawn: %s", svg)
 	}

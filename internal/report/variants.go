@@ -43,7 +43,7 @@ func newPlaces(result *analysis.Result) []place {
 		group := cells[key]
 		at := place{Where: strings.Trim(whereWords(group[0].Axes, nil), " ()"), Curves: curveFigures(result, group)}
 		if !searched(result) { // of different loads there is nothing to sum up
-			at.Usage = resourceFigures(result, group)
+			at.Usage = overlayFigures(result, group, overlaysOf(result, group))
 		}
 		places = append(places, at)
 	}

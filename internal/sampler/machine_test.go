@@ -160,7 +160,7 @@ func TestAnEndpointThatHangsCostsNothingElse(t *testing.T) {
 	defer cancel()
 	s := Sampler{
 		DB: db, Interval: 200 * time.Millisecond, Now: time.Now, Folders: []string{dir}, Failed: func(error) {},
-		Processes: []target.Process{{Component: "etcd", PID: os.Getpid()}},
+		Processes: func() []target.Process { return []target.Process{{Component: "etcd", PID: os.Getpid()}} },
 		Endpoints: []target.Endpoint{
 			// Its interval is longer than the run: only the run's end cuts the scrape short.
 			{Component: "hangs", URL: hanging.URL, Client: hanging.Client(), Interval: time.Hour},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/shirou/gopsutil/v4/process"
 
@@ -22,9 +23,12 @@ const Generator = "plimsoll"
 // Sampler observes the processes and the metric endpoints of a target, and the
 // machine that plimsoll itself runs on.
 type Sampler struct {
-	DB        *metrics.DB
-	Processes []target.Process
+	DB *metrics.DB
+	// Processes gives those that run now; none when nil.
+	Processes func() []target.Process
 	Endpoints []target.Endpoint
+	// Own are the counters and gauges of plimsoll itself.
+	Own []prometheus.Gatherer
 	// Folders are where results and data are written: the space there is sampled.
 	Folders []string
 	// Data is a folder with one for each component's data, whose sizes are sampled; none when empty.
@@ -41,17 +45,20 @@ type Sampler struct {
 func (s *Sampler) Run(ctx context.Context) {
 	var sources sync.WaitGroup
 	supervised := map[string]bool{}
-	for _, p := range s.Processes {
+	for _, p := range s.processes() {
 		supervised[p.Component] = true
 	}
-	watched := watch(append(s.Processes, target.Process{Component: Generator, PID: os.Getpid()}))
+	watched := map[string]*watched{}
 	collector := newCollector()
 	sources.Go(func() {
 		s.every(ctx, s.Interval, "processes", func() (unread, unkept error) {
 			samples := collector.read()
 			at := s.Now()
-			for _, w := range watched {
-				samples = append(samples, w.sample(ctx)...)
+			for _, p := range s.processes() {
+				if watched[p.Component] == nil {
+					watched[p.Component] = watch(p)
+				}
+				samples = append(samples, watched[p.Component].sample(ctx, p)...)
 			}
 			// The run's end must not cost its last second.
 			return nil, s.DB.Append(context.WithoutCancel(ctx), at, samples)
@@ -73,6 +80,16 @@ func (s *Sampler) Run(ctx context.Context) {
 			})
 		})
 	}
+	for _, own := range s.Own {
+		g := newGatherer(own)
+		sources.Go(func() {
+			s.every(ctx, s.Interval, Generator, func() (unread, unkept error) {
+				at := s.Now()
+				samples, err := g.read()
+				return err, s.DB.Append(context.WithoutCancel(ctx), at, samples)
+			})
+		})
+	}
 	for _, e := range s.Endpoints {
 		interval := max(e.Interval, s.Interval)
 		scraper := newScraper(e, supervised[e.Component], interval)
@@ -81,6 +98,15 @@ func (s *Sampler) Run(ctx context.Context) {
 		})
 	}
 	sources.Wait()
+}
+
+// processes are those of the target, and plimsoll's own.
+func (s *Sampler) processes() []target.Process {
+	own := []target.Process{{Component: Generator, PID: os.Getpid()}}
+	if s.Processes == nil {
+		return own
+	}
+	return append(s.Processes(), own...)
 }
 
 // every samples a source again and again. It ends with the database's first error.
@@ -106,34 +132,34 @@ func (s *Sampler) every(ctx context.Context, interval time.Duration, source stri
 	}
 }
 
-// watched is a process and the names of its series.
+// watched is a component's process and the names of its series, which go on when
+// the component is started again.
 type watched struct {
+	pid                           int
 	process                       *process.Process
-	tree                          bool
 	cpu, resident, files, threads *metrics.Series
 }
 
-func watch(processes []target.Process) []watched {
-	var all []watched
-	for _, p := range processes {
-		handle, err := process.NewProcess(int32(p.PID))
-		if err != nil {
-			continue // gone already; its exit is reported by whoever started it
-		}
-		name := func(metric string) *metrics.Series {
-			return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", p.Component)}
-		}
-		all = append(all, watched{
-			process: handle, tree: p.Tree, cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),
-			files: name("process_open_fds"), threads: name("process_threads"),
-		})
+func watch(p target.Process) *watched {
+	name := func(metric string) *metrics.Series {
+		return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", p.Component)}
 	}
-	return all
+	return &watched{
+		cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),
+		files: name("process_open_fds"), threads: name("process_threads"),
+	}
 }
 
-// sample reads one process; what cannot be read is a gap.
-func (w watched) sample(ctx context.Context) []metrics.Sample {
-	if w.tree {
+// sample reads the process; what cannot be read is a gap.
+func (w *watched) sample(ctx context.Context, p target.Process) []metrics.Sample {
+	if w.pid != p.PID {
+		handle, err := process.NewProcessWithContext(ctx, int32(p.PID))
+		if err != nil {
+			return nil // gone already; its exit is reported by whoever started it
+		}
+		w.pid, w.process = p.PID, handle
+	}
+	if p.Tree {
 		return w.sampleTree()
 	}
 	var samples []metrics.Sample

@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,7 +22,9 @@ func TestProcessesAreSampled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 	defer cancel()
 	s := Sampler{
-		DB: db, Processes: []target.Process{{Component: "etcd", PID: os.Getpid()}, {Component: "gone", PID: 1 << 30}},
+		DB: db, Processes: func() []target.Process {
+			return []target.Process{{Component: "etcd", PID: os.Getpid()}, {Component: "gone", PID: 1 << 30}}
+		},
 		Interval: time.Second, Now: time.Now, Failed: func(err error) { t.Error(err) },
 	}
 	s.Run(ctx)
@@ -44,6 +47,46 @@ func TestProcessesAreSampled(t *testing.T) {
 		if rss := series.Floats[len(series.Floats)-1].F; rss < 1<<20 || rss > 1<<34 {
 			t.Errorf("%s: resident memory = %v", series.Metric, rss)
 		}
+	}
+}
+
+// A component that is started again goes on in the same series, with the figures of its new process.
+func TestAProcessThatIsStartedAgainIsFollowed(t *testing.T) {
+	second := exec.Command("sleep", "60")
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = second.Process.Kill(); _ = second.Wait() })
+	dir := t.TempDir()
+	db, err := metrics.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	s := Sampler{DB: db, Interval: 100 * time.Millisecond, Now: time.Now, Failed: func(err error) { t.Error(err) }, Processes: func() []target.Process {
+		if time.Since(start) < time.Second {
+			return []target.Process{{Component: "etcd", PID: os.Getpid()}}
+		}
+		return []target.Process{{Component: "etcd", PID: second.Process.Pid}}
+	}}
+	s.Run(ctx)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := metrics.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := r.Range(t.Context(), `process_threads{component="etcd"}`, start, start.Add(2*time.Second), 100*time.Millisecond)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d series, want 1: %v, %v", len(got), got, err)
+	}
+	values := got[0].Floats
+	if first, last := values[1].F, values[len(values)-1].F; first < 2 || last != 1 { // a Go program, and one that sleeps
+		t.Errorf("%v threads at first, %v at last", first, last)
 	}
 }
 

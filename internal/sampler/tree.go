@@ -26,7 +26,7 @@ type stat struct {
 }
 
 // sampleTree reads a process with its descendants.
-func (w watched) sampleTree() []metrics.Sample {
+func (w *watched) sampleTree() []metrics.Sample {
 	t := readTree(int(w.process.Pid))
 	if t.threads == 0 {
 		return nil

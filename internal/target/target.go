@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 )
 
@@ -79,11 +80,18 @@ type Shared interface {
 
 // Supervised is the capability of a target whose components are child processes of plimsoll.
 type Supervised interface {
-	// Processes are the running components.
+	// Processes are the components that run now; one that was killed and started again is another process.
 	Processes() []Process
 	// Failed delivers an error, with the last lines of the log, for a component that exits
 	// without having been asked to. It is never closed.
 	Failed() <-chan error
+}
+
+// Counting is the capability of a target that counts, in plimsoll, what its
+// components tell of what they do.
+type Counting interface {
+	// Counters are those counts.
+	Counters() prometheus.Gatherer
 }
 
 // Process is one component's running process.
@@ -98,6 +106,8 @@ type Process struct {
 type Disturbable interface {
 	// Pause gets ready to stop a component's processes.
 	Pause(component string) (Disturbance, error)
+	// Kill gets ready to end a component at once, and to start it again on the data that it had.
+	Kill(component string) (Disturbance, error)
 	// SlowDisk gets ready to let a component write to the disk of its data only so often a second.
 	SlowDisk(component string, writesPerSecond int) (Disturbance, error)
 }
@@ -107,6 +117,8 @@ type Disturbance interface {
 	Begin() error
 	// End undoes it, and what getting ready took. It is safe to call twice, and without Begin.
 	End() error
+	// Component is the one that it happens to: of several, such as whichever leads, it is chosen when it begins.
+	Component() string
 }
 
 // Endpoint is where a component serves metrics in the Prometheus text format.

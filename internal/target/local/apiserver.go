@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,9 +22,10 @@ func servesAPI(spec v1alpha1.LocalTarget) bool {
 }
 
 // buildAPIServer gives the API server as kubeadm would configure it, but on
-// loopback. Auditing is off, priority and fairness is on, by its own defaults.
+// loopback. Auditing is off unless the document asks for it, priority and
+// fairness is on, by its own defaults.
 func buildAPIServer(p plan) ([]component, error) {
-	fs, err := flags{
+	fs, err := slices.Concat(flags{
 		{"bind-address", loopbackIP},
 		{"advertise-address", loopbackIP},
 		{"secure-port", fmt.Sprint(p.ports.apiserver)},
@@ -51,7 +53,7 @@ func buildAPIServer(p plan) ([]component, error) {
 		{"enable-admission-plugins", "NodeRestriction"},
 		{"service-cluster-ip-range", serviceRange},
 		{"allow-privileged", "true"},
-	}.with(p.spec.KubeAPIServer.Flags)
+	}, p.audit.flags()).with(p.spec.KubeAPIServer.Flags)
 	if err != nil {
 		return nil, fmt.Errorf("kube-apiserver: %w", err)
 	}

@@ -92,6 +92,8 @@ type plan struct {
 	ports    ports
 	keys     *keyring
 	binaries map[string]assets.Binary
+	// audit takes what the API server tells of its requests; nil if it tells nothing.
+	audit *audit
 	// server is that of an SQL database, if plimsoll starts one, account the user
 	// that runs it, and password that of kine.
 	server   Server
@@ -204,16 +206,7 @@ func (t *Target) boot(ctx context.Context) error {
 			t.running[c.name] = p
 			t.mu.Unlock()
 			close(gates[c.name])
-			go func() {
-				<-p.Exited()
-				if err := p.Err(); err != nil {
-					select {
-					case failed <- err:
-					default:
-					}
-					cancel(err) // ends the wait for components that need this one
-				}
-			}()
+			supervise(p, failed, cancel) // which ends the wait for components that need this one
 			return nil
 		})
 	}
@@ -225,6 +218,21 @@ func (t *Target) boot(ctx context.Context) error {
 	return nil
 }
 
+// supervise tells of a process that ends without having been asked to.
+func supervise(p *process.Process, failed chan<- error, tell func(error)) {
+	go func() {
+		<-p.Exited()
+		if err := p.Err(); err != nil {
+			select {
+			case failed <- err:
+			default:
+			}
+			tell(err)
+		}
+	}()
+}
+
+// launch starts a component on new data.
 func (t *Target) launch(ctx context.Context, c component) (*process.Process, error) {
 	if err := c.makeData(); err != nil {
 		return nil, fmt.Errorf("make the data folder of %s: %w", c.name, err)
@@ -232,16 +240,19 @@ func (t *Target) launch(ctx context.Context, c component) (*process.Process, err
 	if err := c.initialiseData(ctx); err != nil {
 		return nil, fmt.Errorf("initialise the data of %s: %w", c.name, err)
 	}
-	t.mu.Lock()
-	client := t.client(c.ca, c.observer)
-	t.mu.Unlock()
 	if c.after != "" {
 		ctx, cancel := context.WithTimeout(ctx, c.readyTimeout)
 		defer cancel()
-		if err := await(ctx, client, c.after); err != nil {
+		if err := await(ctx, t.observer(c), c.after); err != nil {
 			return nil, fmt.Errorf("wait with the start of %s: %w", c.name, err)
 		}
 	}
+	return t.run(ctx, c)
+}
+
+// run starts a component on the data that it has.
+func (t *Target) run(ctx context.Context, c component) (*process.Process, error) {
+	client := t.observer(c)
 	ready := c.probe
 	if ready == nil {
 		ready = func(ctx context.Context) error { return probe(ctx, client, c.ready) }
@@ -251,6 +262,27 @@ func (t *Target) launch(ctx context.Context, c component) (*process.Process, err
 		Ready: ready, ReadyTimeout: c.readyTimeout, Grace: c.grace,
 		StopSignal: c.stopSignal, DeathSignal: c.deathSignal, Credential: c.account.credential(),
 	})
+}
+
+// restartReady is how long a component may take to be ready again: one of etcd
+// reads its whole log and opens its whole database first.
+const restartReady = 2 * time.Minute
+
+// restart starts a component that has ended once more, on the data that it has.
+func (t *Target) restart(name string) error {
+	t.mu.Lock()
+	c := t.components[slices.IndexFunc(t.components, func(c component) bool { return c.name == name })]
+	t.mu.Unlock()
+	c.readyTimeout = restartReady
+	p, err := t.run(context.Background(), c)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.running[name] = p
+	t.mu.Unlock()
+	supervise(p, t.failed, func(error) {})
+	return nil
 }
 
 // makeData makes the data folder anew, as its account's own.
@@ -339,6 +371,13 @@ func (t *Target) client(ca, certificate string) *http.Client {
 	return c
 }
 
+// observer gives the client that a component answers to.
+func (t *Target) observer(c component) *http.Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.client(c.ca, c.observer)
+}
+
 // admin gives the client of the identity that prepares.
 func (t *Target) admin() *http.Client {
 	t.mu.Lock()
@@ -368,22 +407,28 @@ func await(ctx context.Context, client *http.Client, url string) error {
 
 // probe asks a URL for a 200.
 func probe(ctx context.Context, client *http.Client, url string) error {
+	_, err := get(ctx, client, url, 4<<10)
+	return err
+}
+
+// get gives the beginning of what a URL answers with a 200.
+func get(ctx context.Context, client *http.Client, url string, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
+	body, _ := io.ReadAll(io.LimitReader(response.Body, most))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: %s", url, response.Status, body)
+		return nil, fmt.Errorf("%s answers %s: %s", url, response.Status, body[:min(len(body), 4<<10)])
 	}
-	return nil
+	return body, nil
 }
 
 // flag is one command-line flag without its dashes.

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -73,8 +75,11 @@ func buildEtcd(p plan) ([]component, error) {
 			{"peer-key-file", p.keys.keyFile(etcdServer)},
 			{"quota-backend-bytes", fmt.Sprint(etcdQuota)},
 		}.with(spec.Flags)
+		if err == nil && i < len(spec.MemberFlags) {
+			fs, err = fs.with(spec.MemberFlags[i])
+		}
 		if err != nil {
-			return nil, fmt.Errorf("etcd: %w", err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		var after string
 		if i > 0 {
@@ -90,6 +95,31 @@ func buildEtcd(p plan) ([]component, error) {
 		})
 	}
 	return members, nil
+}
+
+// leading is among the metrics of the member that leads.
+const leading = "\netcd_server_is_leader 1\n"
+
+// leader names the member that leads; it waits while they choose one.
+func (t *Target) leader() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), etcdReady)
+	defer cancel()
+	for {
+		for _, c := range t.components {
+			if c.layer != datastoreLayer {
+				continue
+			}
+			metrics, err := get(ctx, t.observer(c), c.metrics, 1<<20)
+			if err == nil && strings.Contains(string(metrics), leading) {
+				return c.name, nil
+			}
+		}
+		select {
+		case <-time.After(awaitInterval):
+		case <-ctx.Done():
+			return "", errors.New("no member says of itself that it is")
+		}
+	}
 }
 
 // memberName is plain etcd for a single member, else etcd-1, etcd-2, …

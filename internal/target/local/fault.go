@@ -12,20 +12,35 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/process"
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
 // Pause gets ready to stop a component.
 func (t *Target) Pause(component string) (target.Disturbance, error) {
-	p, err := t.disturbed(component)
-	if err != nil {
+	if _, err := t.disturbed(component); err != nil {
 		return nil, err
 	}
-	return pause{p}, nil
+	return &pause{target: t, who: component}, nil
 }
 
+// Kill gets ready to kill a component.
+func (t *Target) Kill(component string) (target.Disturbance, error) {
+	if _, err := t.disturbed(component); err != nil {
+		return nil, err
+	}
+	return &kill{target: t, who: component}, nil
+}
+
+// disturbed gives the process of a component, or of the member of etcd that leads now.
 func (t *Target) disturbed(component string) (*process.Process, error) {
+	if component == v1alpha1.EtcdLeader {
+		var err error
+		if component, err = t.leader(); err != nil {
+			return nil, fmt.Errorf("find the leader of etcd: %w", err)
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.running[component]; p != nil && !t.closed {
@@ -34,17 +49,61 @@ func (t *Target) disturbed(component string) (*process.Process, error) {
 	return nil, fmt.Errorf("no component %s runs that could be disturbed", component)
 }
 
-type pause struct{ process *process.Process }
+// pause stops a component, and lets it go on.
+type pause struct {
+	target  *Target
+	who     string
+	process *process.Process // since Begin
+}
 
-func (p pause) Begin() error {
-	p.process.Pause()
+func (p *pause) Begin() (err error) {
+	if p.process, err = p.target.disturbed(p.who); err == nil {
+		p.process.Pause()
+	}
+	return err
+}
+
+func (p *pause) End() error {
+	if p.process != nil {
+		p.process.Resume()
+	}
 	return nil
 }
 
-func (p pause) End() error {
-	p.process.Resume()
-	return nil
+func (p *pause) Component() string { return nameOf(p.process, p.who) }
+
+// nameOf is the name of a process's component; otherwise, while it is not chosen yet, how it is referred to.
+func nameOf(p *process.Process, otherwise string) string {
+	if p == nil {
+		return otherwise
+	}
+	return p.Name()
 }
+
+// kill ends a component without a word, and starts it again.
+type kill struct {
+	target  *Target
+	who     string
+	process *process.Process // since Begin
+	ended   bool
+}
+
+func (k *kill) Begin() (err error) {
+	if k.process, err = k.target.disturbed(k.who); err != nil {
+		return err
+	}
+	return k.process.Kill()
+}
+
+func (k *kill) End() error {
+	if k.process == nil || k.ended {
+		return nil
+	}
+	k.ended = true
+	return k.target.restart(k.process.Name())
+}
+
+func (k *kill) Component() string { return nameOf(k.process, k.who) }
 
 // blkio is where version 1 of control groups throttles disks. Version 2 attributes
 // writes to whoever dirtied the page, but needs its io controller to be handed down,
@@ -93,6 +152,8 @@ func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturb
 }
 
 func (s *slowDisk) Begin() error { return write(s.group, "blkio.throttle.write_iops_device", s.rule) }
+
+func (s *slowDisk) Component() string { return s.process.Name() }
 
 // End lets all writes through, and the process back to where it was.
 func (s *slowDisk) End() error {

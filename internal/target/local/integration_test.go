@@ -288,6 +288,73 @@ func TestThreeMembers(t *testing.T) {
 	checkClose(t, tg, o)
 }
 
+// A leader that loses its power costs three members nothing that was written, and it comes back.
+func TestTheLeaderIsKilledAndStartedAgain(t *testing.T) {
+	tg := boot(t, options(t, v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{Members: 3}}}))
+	checkObjects(t, tg)
+	before, err := tg.leader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill, err := tg.Kill(v1alpha1.EtcdLeader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kill.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if kill.Component() != before {
+		t.Errorf("%s was killed, but %s led", kill.Component(), before)
+	}
+	after, err := tg.leader()
+	if err != nil || after == before {
+		t.Errorf("%s leads now, %v", after, err)
+	}
+	if processes := tg.Processes(); len(processes) != 3 || slices.ContainsFunc(processes, func(p target.Process) bool { return p.Component == before }) {
+		t.Errorf("processes are %v", processes)
+	}
+	load := configOf(t, tg, target.Load)
+	eventually(t, 10*time.Second, func() string { // an API server may have watched at the one that is gone
+		code, _ := call(t, load, "POST", "/api/v1/namespaces/default/configmaps", map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "without-" + before},
+		})
+		if code != http.StatusCreated && code != http.StatusConflict {
+			return fmt.Sprintf("a write gives %d", code)
+		}
+		return ""
+	})
+	for range 2 {
+		if err := kill.End(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range tg.Endpoints() {
+		if err := probe(t.Context(), e.Client, e.URL); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case err := <-tg.Failed():
+		t.Errorf("a declared fault counts as a failure: %v", err)
+	default:
+	}
+	_ = syscall.Kill(pidOf(tg, before), syscall.SIGKILL)
+	select {
+	case <-tg.Failed():
+	case <-time.After(time.Second):
+		t.Error("nobody looks after the one that was started again")
+	}
+}
+
+func pidOf(tg *Target, component string) int {
+	for _, p := range tg.Processes() {
+		if p.Component == component {
+			return p.PID
+		}
+	}
+	return 0
+}
+
 func TestKilledComponentIsNoticed(t *testing.T) {
 	for _, victim := range []string{etcdPart, apiserverPart} {
 		t.Run(victim, func(t *testing.T) {

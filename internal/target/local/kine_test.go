@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -130,6 +131,25 @@ func TestCommandLinesOfKineAndItsDatabase(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestFlagsOfSingleMembers(t *testing.T) {
+	p := planOf(t, v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{
+		Members: 3, Flags: v1alpha1.Flags{"heartbeat-interval": "50"},
+		MemberFlags: []v1alpha1.Flags{nil, {"heartbeat-interval": "200", "quota-backend-bytes": nil}},
+	}}})
+	p.ports.etcdClients, p.ports.etcdPeers, p.ports.etcdMetrics = []int{11, 12, 13}, []int{21, 22, 23}, []int{31, 32, 33}
+	all, err := buildEtcd(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"--heartbeat-interval=50", "--heartbeat-interval=200", "--heartbeat-interval=50"} {
+		args := all[i].flags.args()
+		quota := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--quota-backend-bytes") })
+		if !slices.Contains(args, want) || quota == (i == 1) {
+			t.Errorf("%s has %v", all[i].name, args)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -61,6 +62,9 @@ type Target struct {
 	spec  v1alpha1.LocalTarget
 	keys  *keyring
 	ports ports
+	audit *audit // nil if the API server tells of nothing
+
+	counters *prometheus.Registry
 
 	mu         sync.Mutex
 	components []component
@@ -81,6 +85,7 @@ var (
 	_ target.Emulation   = (*Target)(nil)
 	_ target.Folder      = (*Target)(nil)
 	_ target.Disturbable = (*Target)(nil)
+	_ target.Counting    = (*Target)(nil)
 )
 
 // Parts names the binaries that a target of the spec is made of, but for the
@@ -146,7 +151,7 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 			return nil, err
 		}
 	}
-	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note}
+	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
 	if err := t.start(ctx, o, p); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
@@ -162,11 +167,16 @@ func (t *Target) start(ctx context.Context, o Options, p plan) error {
 	if t.keys, err = newKeyring(where.secrets); err != nil {
 		return fmt.Errorf("make certificates in %s: %w", where.secrets, err)
 	}
+	if audits(o.Spec) {
+		if t.audit, err = startAudit(where.secrets, t.counters); err != nil {
+			return err
+		}
+	}
 	for attempt := 1; ; attempt++ {
 		if t.ports, err = choosePorts(o.Spec); err != nil {
 			return err
 		}
-		p.where, p.ports, p.keys = where, t.ports, t.keys
+		p.where, p.ports, p.keys, p.audit = where, t.ports, t.keys, t.audit
 		t.components, err = build(p)
 		if err != nil {
 			return err
@@ -192,6 +202,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Emulation
 		target.Folder
 		target.Disturbable
+		target.Counting
 	}
 	switch {
 	case !servesAPI(t.spec):
@@ -314,6 +325,9 @@ func (t *Target) Emulates() string {
 	return ""
 }
 
+// Counters are those of the API server's audit log, if it has one.
+func (t *Target) Counters() prometheus.Gatherer { return t.counters }
+
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
 // and gives its path. Close removes it.
 func (t *Target) Kubeconfig(id target.Identity) (string, error) {
@@ -358,13 +372,13 @@ func (t *Target) Endpoints() []target.Endpoint {
 	return all
 }
 
-// Processes are the components that were started, until Close.
+// Processes are the components that run, until Close.
 func (t *Target) Processes() []target.Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []target.Process
 	for _, c := range t.components {
-		if p := t.running[c.name]; p != nil && !t.closed {
+		if p := t.running[c.name]; p != nil && p.Running() && !t.closed {
 			all = append(all, target.Process{Component: c.name, PID: p.PID(), Tree: c.tree})
 		}
 	}
@@ -402,7 +416,7 @@ func (t *Target) Close(ctx context.Context) error {
 		return nil
 	}
 	t.closed = true
-	errs := []error{t.stop(ctx)}
+	errs := []error{t.stop(ctx), t.audit.close()}
 	for _, path := range slices.Backward(t.made) {
 		if err := os.RemoveAll(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove the target's data: %w", err))

@@ -34,7 +34,7 @@ func (c *Client) Ask(ctx context.Context, r Request, read func(io.Reader) (int64
 	defer response.Body.Close()
 	var result workload.Result
 	if response.StatusCode >= 300 {
-		result = Refusal(response)
+		result = c.Connection.Refusal(response)
 	} else {
 		n, err := read(response.Body)
 		if err != nil {

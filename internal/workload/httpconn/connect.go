@@ -39,8 +39,12 @@ type Server struct {
 	URL *url.URL
 	// TLS is the trust and the certificates of the client.
 	TLS *tls.Config
+	// UserAgent is what the client calls itself. Default: plimsoll.
+	UserAgent string
 	// Sign adds credentials to requests, and nothing else; nil for none.
 	Sign func(http.RoundTripper) (http.RoundTripper, error)
+	// Count counts what is sent; nil if nobody does.
+	Count *Count
 }
 
 // ServerOf gives the server that a configuration of client-go leads to.
@@ -53,7 +57,7 @@ func ServerOf(config *rest.Config) (Server, error) {
 	if err != nil {
 		return Server{}, fmt.Errorf("read server address: %w", err)
 	}
-	return Server{base, tlsConfig, func(line http.RoundTripper) (http.RoundTripper, error) {
+	return Server{URL: base, TLS: tlsConfig, Sign: func(line http.RoundTripper) (http.RoundTripper, error) {
 		signed, err := rest.HTTPWrappersForConfig(config, line)
 		if err != nil {
 			return nil, fmt.Errorf("read credentials: %w", err)
@@ -100,7 +104,7 @@ func newConnections(server Server, version string, n int) (Connections, error) {
 	}
 	all := make(Connections, n)
 	for i := range all {
-		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL)}
+		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(server.UserAgent, userAgent), count: server.Count}
 		if version == HTTP1 {
 			all[i].line.turn = make(chan struct{}, 1)
 		}
@@ -148,16 +152,18 @@ func (all Connections) Close() error {
 
 // Connection is the way to a server, over one line, as one identity. It is safe for concurrent use.
 type Connection struct {
-	base   url.URL
-	line   *line
-	signed http.RoundTripper // the line, with credentials
+	base      url.URL
+	userAgent string
+	line      *line
+	signed    http.RoundTripper // the line, with credentials
+	count     *Count
 }
 
 // prove performs one cheap request, for what every user may read.
 func (c *Connection) prove(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	response, err := c.Send(ctx, http.MethodGet, path, nil, 0)
+	response, err := c.exchange(ctx, Request{Method: http.MethodGet, Path: path})
 	if err != nil {
 		return err
 	}
@@ -187,8 +193,14 @@ func (c *Connection) Send(ctx context.Context, method, path string, body io.Read
 	return c.Exchange(ctx, Request{Method: method, Path: path, Body: body, Length: length})
 }
 
-// Exchange sends one request, once, and follows no redirect.
+// Exchange sends one request, once, and follows no redirect. It is counted.
 func (c *Connection) Exchange(ctx context.Context, r Request) (*http.Response, error) {
+	response, err := c.exchange(ctx, r)
+	c.count.answered(response, err)
+	return response, err
+}
+
+func (c *Connection) exchange(ctx context.Context, r Request) (*http.Response, error) {
 	address := c.base
 	var path string
 	path, address.RawQuery, _ = strings.Cut(r.Path, "?")
@@ -196,7 +208,7 @@ func (c *Connection) Exchange(ctx context.Context, r Request) (*http.Response, e
 	request := &http.Request{
 		Method: r.Method, URL: &address, Host: address.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {userAgent}},
+		Header:        http.Header{"Accept": {cmp.Or(r.Accept, jsonType)}, "User-Agent": {c.userAgent}},
 		ContentLength: r.Length,
 	}
 	if r.Body != nil {

@@ -15,6 +15,9 @@ import (
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
+// cutShort is the reason of what the end of the run cut short.
+const cutShort = "cut-short"
+
 // Failure classifies a request that got no whole answer. An error that has a
 // method Reason gives its own.
 func Failure(err error) workload.Result {
@@ -24,7 +27,7 @@ func Failure(err error) workload.Result {
 	outcome, reason := record.Failed, "transport"
 	switch {
 	case errors.Is(err, context.Canceled):
-		reason = "cut-short" // by the end of the run
+		reason = cutShort
 	case errors.As(err, &timeout) && timeout.Timeout():
 		outcome, reason = record.TimedOut, "timeout"
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -63,9 +66,14 @@ func http2Reason(err error) string {
 // maxRefusal bounds what is read of an answer that is not a success.
 const maxRefusal = 16 << 10
 
-// Refusal classifies an answer that is not a success.
-func Refusal(response *http.Response) workload.Result {
+// Refusal classifies an answer that is not a success. The reason of one that
+// priority and fairness refused names the level, as far as the count of the
+// connection knows it: http-429-by-workload-low.
+func (c *Connection) Refusal(response *http.Response) workload.Result {
 	result, _ := refusal(response)
+	if level := c.count.rejectedBy(response); level != "" {
+		result.Reason += "-by-" + level
+	}
 	return result
 }
 

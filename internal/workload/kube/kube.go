@@ -33,10 +33,11 @@ type Options struct {
 	Connections int    // shared by the clients in turn
 	Timeout     time.Duration
 	Operation   v1.KubeWorkload
-	HTTP        string  // version; "" is 2
-	User        string  // makes the requests; "" is the load user
-	Seed        uint64  // of the run
-	Writes      *Writes // of all phases of the run; nil if none of them watches
+	HTTP        string          // version; "" is 2
+	User        string          // makes the requests; "" is the load user
+	Seed        uint64          // of the run
+	Writes      *Writes         // of all phases of the run; nil if none of them watches
+	Tally       *httpconn.Tally // of the run's requests; nil if nobody counts
 }
 
 // New gives the workload of a phase.
@@ -75,7 +76,7 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if k.User != "" {
 		identity = target.User(k.User)
 	}
-	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections); err != nil {
+	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections, k.Tally.Of(k.Phase, string(identity))); err != nil {
 		return err
 	}
 	if err := k.readVersions(ctx); err != nil {
@@ -96,7 +97,7 @@ func (k *kube) Close() error {
 }
 
 // connect opens n connections over a version of HTTP as the identity.
-func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int) (httpconn.Connections, error) {
+func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int, count *httpconn.Count) (httpconn.Connections, error) {
 	config, err := api.RESTConfig(identity)
 	if err != nil {
 		return nil, err
@@ -105,6 +106,7 @@ func connect(ctx context.Context, version string, api target.KubeAPI, identity t
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
 	}
+	server.Count = count
 	opened, err := httpconn.Connect(ctx, version, server, "/version", n)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
@@ -359,12 +361,5 @@ func outlive(ctx context.Context, while time.Duration) (context.Context, context
 // collection is the path of a resource's collection; of all namespaces, if namespace is empty.
 func collection(resource v1.Resource, namespace v1.Name) string {
 	info, _ := resource.Info()
-	root := "/api/v1"
-	if strings.Contains(info.APIVersion, "/") {
-		root = "/apis/" + info.APIVersion
-	}
-	if namespace != "" {
-		root += "/namespaces/" + string(namespace)
-	}
-	return root + "/" + string(resource)
+	return info.Collection(namespace)
 }

@@ -148,7 +148,7 @@ func (w *watching) follow(ctx context.Context, revision string) workload.Result 
 	conn, response, err := w.dialer.DialContext(ctx, w.address, http.Header{"User-Agent": {"plimsoll"}})
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake) && response != nil:
-		return httpconn.Refusal(response)
+		return w.Connection.Refusal(response)
 	case err != nil:
 		return httpconn.Failure(err)
 	}
