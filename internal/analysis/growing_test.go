@@ -210,14 +210,14 @@ func TestGrowthWithTheNumberOfObjects(t *testing.T) {
 	if first := run.Objects.Counts[0]; first.String() != "running pods" || first.First != 0 || first.Max != 10_000 || len(run.Objects.Counts) != 3 {
 		t.Errorf("counts = %+v, want that which grew most and is no consequence first", run.Objects.Counts)
 	}
-	g := result.growth(t, "resident memory of etcd", "")
+	g := result.growth(t, "etcd, resident memory", "")
 	if g.Parameter != "running pods" || !g.Binned || g.Line == nil || math.Abs(*g.Line.Slope.Value-2000) > 20 || math.Abs(*g.Line.Intercept-50e6) > 1e5 {
 		t.Errorf("line = %+v, want 2,000 bytes a pod of the larger member, and 50 MB without any", g.Line)
 	}
 	if len(result.LoadLines) != 0 {
 		t.Errorf("%d load lines, want none without objectives", len(result.LoadLines))
 	}
-	cpu := result.growth(t, "CPUs used of etcd", "")
+	cpu := result.growth(t, "etcd, CPUs used", "")
 	if cpu.Line != nil || !strings.Contains(cpu.InWords, "does not grow") {
 		t.Errorf("CPU: %q with line %v, want that it does not grow", cpu.InWords, cpu.Line)
 	}

@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -106,7 +105,7 @@ func newObjects(joined *Joined, measured []span) *Objects {
 				c.Max = max(c.Max, v)
 			}
 		}
-		if !math.IsNaN(c.First) {
+		if c.Max > 0 {
 			o.Counts = append(o.Counts, c)
 			columns[c] = column
 		}
@@ -168,6 +167,9 @@ const mostBins = 50
 func alongObjects(groups []*group) []*Growth {
 	var all []*Growth
 	for _, metric := range WriteUp() {
+		if metric.Aside {
+			continue
+		}
 		for _, component := range componentsWith(groups, metric) {
 			for _, g := range groups {
 				all = appendGrowth(all, g.alongObjects(metric, component))
@@ -178,12 +180,17 @@ func alongObjects(groups []*group) []*Growth {
 	return all
 }
 
-// rankOfUse sets what was asked about, the datastore and the API server, before other components.
+// rankOfUse sets what was asked about, the datastore and the API server, before
+// other components, and what each object costs before how the rest grows.
 func rankOfUse(g *Growth) int {
-	if slices.ContainsFunc(askedAbout(), func(name string) bool { return strings.HasSuffix(g.Name, " of "+name) }) {
-		return 0
+	rank := 0
+	if g.Line == nil {
+		rank = 1
 	}
-	return 1
+	if !slices.ContainsFunc(askedAbout(), func(name string) bool { return strings.HasPrefix(g.Name, name+", ") }) {
+		rank += 2
+	}
+	return rank
 }
 
 func askedAbout() []string { return []string{"etcd", "kine", "kube-apiserver"} }
@@ -236,7 +243,7 @@ func (g *group) alongObjects(metric Metric, component string) *Growth {
 	if !slices.ContainsFunc(samples, func(v valueAt) bool { return v.value > 0 }) {
 		return nil
 	}
-	subject := Subject{Name: fmt.Sprintf("%s of %s", metric.Title, component), PromQL: metric.PromQL, Unit: metric.Unit, Better: measure.Lower}
+	subject := Subject{Name: component + ", " + metric.Title, PromQL: metric.PromQL, Unit: metric.Unit, Better: measure.Lower}
 	positive := slices.DeleteFunc(slices.Clone(samples), func(v valueAt) bool { return v.at <= 0 }) // a logarithm has no zero
 	growth := grown(subject, g.Cell.Cell, parameter, positive, g.all)
 	if growth == nil {

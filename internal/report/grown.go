@@ -163,8 +163,8 @@ func newGrownView(result *analysis.Result, run *analysis.Run) *grownView {
 	for _, metric := range analysis.WriteUp() {
 		columns := run.Figures.Joined.Of(metric)
 		switch {
-		case len(columns) == 0 || strings.HasSuffix(metric.Name, "_p50"):
-			continue // p99 tells what p50 does, and more
+		case len(columns) == 0 || metric.Aside:
+			continue
 		case allZero(columns):
 			v.Idle = append(v.Idle, metric.Title)
 			continue
@@ -236,7 +236,7 @@ func (p grownPlot) against(result *analysis.Result) (figure, bool) {
 	}
 	var fits []*analysis.Growth
 	for _, g := range result.Growth {
-		if g.Binned && g.PromQL == p.metric.PromQL && g.Cell.Key() == p.run.Cell.Key() && slices.ContainsFunc(p.columns, func(c analysis.Column) bool { return strings.HasSuffix(g.Name, " of "+familyOf(c)) }) {
+		if g.Binned && g.PromQL == p.metric.PromQL && g.Cell.Key() == p.run.Cell.Key() && slices.ContainsFunc(p.columns, func(c analysis.Column) bool { return strings.HasPrefix(g.Name, familyOf(c)+", ") }) {
 			fits = append(fits, g)
 		}
 	}
@@ -279,9 +279,8 @@ func (p grownPlot) draw(at []float64, x axis, inTime bool, name string, writeX f
 	}
 	var said []string
 	for _, g := range fits {
-		if path := straightPath(x, y, g); path != "" {
-			d.path("fit", path)
-		}
+		of := slices.IndexFunc(p.columns, func(c analysis.Column) bool { return strings.HasPrefix(g.Name, familyOf(c)+", ") })
+		d.path(fmt.Sprintf("fit c%d%s", of%palette, choose(of%2 == 1, " dashed", "")), straightPath(x, y, g))
 		said = append(said, growthSentence(g))
 	}
 	d.text("tick", "end", plotWidth-8, 210, name)

@@ -78,7 +78,7 @@ func grownMetrics(run *analysis.Run) *analysis.Joined {
 func grownMemory(run *analysis.Run) *analysis.Growth {
 	memory := analysis.WriteUp()[0]
 	g := &analysis.Growth{
-		Subject:   analysis.Subject{Name: memory.Title + " of etcd", PromQL: memory.PromQL, Unit: memory.Unit, Better: "lower"},
+		Subject:   analysis.Subject{Name: "etcd, " + memory.Title, PromQL: memory.PromQL, Unit: memory.Unit, Better: "lower"},
 		Parameter: "running pods", Binned: true,
 	}
 	var points []stats.Point
