@@ -91,6 +91,7 @@ func TestScripts(t *testing.T) {
 			"postgres":   postgres,
 			"sql":        sql,
 			"recompute":  recompute,
+			"dashboard":  dashboardOf,
 		},
 	})
 }

@@ -96,7 +96,7 @@ func rawSamples(ts *testscript.TestScript, dir string) (all samples) {
 	querier, err := db.Querier(math.MinInt64, math.MaxInt64)
 	ts.Check(err)
 	defer querier.Close()
-	any := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, "process_resident_memory_bytes|etcd_.*")
+	any := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+")
 	for set := querier.Select(context.Background(), false, nil, any); set.Next(); {
 		var points []point
 		for it := set.At().Iterator(nil); it.Next() == chunkenc.ValFloat; {
