@@ -25,10 +25,13 @@ func (s *Scenario) Default() {
 		}
 		setPreparations(step.Prepare, spec.Target)
 		step.Fault.setDefaults()
+		step.waiting()
 		for j := range step.Phases {
 			step.Phases[j].setDefaults()
 		}
 	}
+	spec.findBundles()
+	spec.expectWaits()
 }
 
 func (t *Target) setDefaults() {
@@ -127,6 +130,10 @@ func (k *KubeWorkload) setDefaults() {
 		k.Churn.setDefaults()
 	case k.Ring != nil:
 		k.Ring.setDefaults()
+	case k.Bundle != nil:
+		k.Bundle.setDefaults()
+	case k.Unbundle != nil:
+		k.Unbundle.Retry.setDefaults()
 	}
 	for i := range k.Mix {
 		k.Mix[i].KubeWorkload.setDefaults()

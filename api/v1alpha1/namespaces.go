@@ -41,6 +41,9 @@ func (s *Spec) namespaces() []*Name {
 	}
 	for _, step := range s.Steps {
 		for _, phase := range step.Phases {
+			if phase.Wait != nil {
+				all = append(all, &phase.Wait.Namespace)
+			}
 			if phase.Kube != nil {
 				all = append(all, phase.Kube.namespaces()...)
 			}
@@ -69,6 +72,10 @@ func (k *KubeWorkload) namespaces() []*Name {
 		return []*Name{&k.Churn.Namespace}
 	case k.Ring != nil:
 		return []*Name{&k.Ring.Namespace}
+	case k.Bundle != nil:
+		return []*Name{&k.Bundle.Namespace}
+	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
+		return []*Name{&k.Unbundle.Bundle.Namespace}
 	}
 	var all []*Name
 	for i := range k.Mix {

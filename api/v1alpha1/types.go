@@ -82,10 +82,23 @@ type Target struct {
 	Null *NullTarget `json:"null,omitempty"`
 }
 
+// RAMDisk is the size of the RAM disk that the target needs; 0 for none.
+func (t Target) RAMDisk() Bytes {
+	switch {
+	case t.Directory != nil && t.Directory.Path == "":
+		return t.Directory.RAMDisk
+	case t.Local != nil && t.Local.Datastore.Etcd != nil && t.Local.Datastore.Etcd.DataDir == "":
+		return t.Local.Datastore.Etcd.RAMDisk
+	}
+	return 0
+}
+
 // DirectoryTarget is a folder, in which plimsoll makes one of its own and removes it after the run.
 type DirectoryTarget struct {
 	// Path of the folder, which must exist. Default: the run directory.
 	Path string `json:"path,omitempty"`
+	// Size of a RAM disk (tmpfs) that is written to where path names no folder. plimsoll mounts it, which takes root, and unmounts it after the run. Default: none.
+	RAMDisk Bytes `json:"ramDisk,omitempty"`
 }
 
 // NullTarget is a server of plimsoll's own, in a process of its own.
@@ -150,6 +163,10 @@ type Etcd struct {
 	Members int `json:"members,omitempty" jsonschema:"enum=1,enum=3,default=1"`
 	// Folder under which each member gets a data directory of its own for the run, removed after it. Default: in the run directory.
 	DataDir string `json:"dataDir,omitempty"`
+	// Size of a RAM disk (tmpfs) that holds the data of all members where dataDir names no folder. plimsoll mounts it, which takes root, and unmounts it after the run. Default: none.
+	RAMDisk Bytes `json:"ramDisk,omitempty"`
+	// Folder under which each member gets one for its write-ahead log, apart from its data; writes of disk workloads then go to that disk. Default: with the data.
+	WALDir string `json:"walDir,omitempty"`
 	// Client port of the first member; the others and all peers get free ports. Default: a free one.
 	Port int `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535"`
 	// Flags of every member, laid over plimsoll's own; null removes one.
@@ -225,7 +242,7 @@ type Settle struct {
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 }
 
-// Step is a set of phases that run in parallel.
+// Step is a set of phases that run in parallel, a wait, or both.
 type Step struct {
 	// Name, unique in the scenario.
 	Name Name `json:"name"`
@@ -238,7 +255,9 @@ type Step struct {
 	// What is done to the target while the phases run. Default: nothing.
 	Fault *Fault `json:"fault,omitempty"`
 	// What runs in parallel.
-	Phases []Phase `json:"phases" jsonschema:"minItems=1"`
+	Phases []Phase `json:"phases,omitempty" jsonschema:"minItems=1"`
+	// What the step waits for, beside phases or without any; background phases go on meanwhile.
+	Wait *Wait `json:"wait,omitempty"`
 
 	// Point is, in a plan, the value of the sweep that this repetition of the step is for.
 	Point *Point `json:"point,omitempty" jsonschema:"-"`
@@ -280,6 +299,8 @@ type Phase struct {
 	HTTP string `json:"http,omitempty" jsonschema:"enum=1.1,enum=2,default=2"`
 	// User that the requests are made as; users are apart for priority and fairness. Default: the load user.
 	User Name `json:"user,omitempty"`
+	// User agent that requests to the Kubernetes API bear. Default: plimsoll.
+	UserAgent string `json:"userAgent,omitempty"`
 	// After this long a request counts as timed out. Default 60s.
 	Timeout Duration `json:"timeout,omitempty" jsonschema:"default=60s"`
 	// Operations on the Kubernetes API.
@@ -290,6 +311,9 @@ type Phase struct {
 	Disk *DiskWorkload `json:"disk,omitempty"`
 	// Operations on etcd itself, or on what speaks its API.
 	Etcd *EtcdWorkload `json:"etcd,omitempty"`
+
+	// Wait is, in a plan, what the phase's step waits for; the phase is nothing else.
+	Wait *Wait `json:"wait,omitempty" jsonschema:"-"`
 }
 
 // Load is a closed or an open loop; exactly one of them.
@@ -370,6 +394,10 @@ type KubeWorkload struct {
 	Churn *KubeChurn `json:"churn,omitempty"`
 	// Keeps a number of objects per client: each operation deletes the oldest and creates a new one.
 	Ring *KubeRing `json:"ring,omitempty"`
+	// Makes objects that belong together, as a unit.
+	Bundle *KubeBundle `json:"bundle,omitempty"`
+	// Deletes the bundles that a phase has made.
+	Unbundle *KubeUnbundle `json:"unbundle,omitempty"`
 	// Chooses each operation at random among several.
 	Mix []KubeMixed `json:"mix,omitempty"`
 }
@@ -438,7 +466,7 @@ type KubeRing struct {
 type KubeMixed struct {
 	// How often it is chosen, against the other weights.
 	Weight int `json:"weight" jsonschema:"minimum=1"`
-	// What it does; anything but a mix.
+	// What it does; anything but a mix, a watch or bundles.
 	KubeWorkload `json:",inline"`
 }
 
@@ -450,6 +478,8 @@ type Objective struct {
 	Measure string `json:"measure,omitempty"`
 	// A PromQL expression over the metrics of the measured steps, instead of a measure; its largest value must keep the bound.
 	PromQL string `json:"promql,omitempty"`
+	// Whether it is the question that the scenario asks: reports on variants then begin with it, also when several blocks compare them.
+	Headline bool `json:"headline,omitempty"`
 	// Upper bound, with its unit, such as 1s, 4GiB or 50/s.
 	Max *Bound `json:"max,omitempty"`
 	// Lower bound, with its unit, such as 99% or 50/s.

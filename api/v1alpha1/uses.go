@@ -37,6 +37,15 @@ func (s *Spec) Uses() []Use {
 	}
 	for _, step := range s.Steps {
 		for _, phase := range step.Phases {
+			if phase.Wait != nil {
+				add("", phase.Wait.Resource, "get", "list", "watch")
+				add("", "events", "list")
+			}
+			if phase.Kube != nil && phase.Kube.Bundle != nil && phase.Kube.Bundle.Ready {
+				for _, resource := range phase.Kube.Bundle.BecomeReady() {
+					add("", resource, "list", "watch")
+				}
+			}
 			if phase.Kube != nil {
 				phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
 			}
@@ -68,6 +77,12 @@ func (k *KubeWorkload) uses(add func(Resource, ...string)) {
 		add(k.Churn.resource(), "create", "delete")
 	case k.Ring != nil:
 		add(k.Ring.resource(), "create", "delete")
+	case k.Bundle != nil:
+		k.Bundle.uses(add)
+	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
+		for _, template := range k.Unbundle.Bundle.Templates {
+			add(k.Unbundle.Bundle.Objects(template).resource(), "delete")
+		}
 	}
 	for i := range k.Mix {
 		k.Mix[i].KubeWorkload.uses(add)

@@ -100,6 +100,9 @@ func (v *validator) step(path string, step *Step) {
 	for i := range step.Phases {
 		phase := &step.Phases[i]
 		phasePath := fmt.Sprintf("%s.phases.%d", path, i)
+		if phase.Wait != nil { // and is called as the step
+			phasePath = path
+		}
 		if v.phases[phase.Name] != nil {
 			v.fault(phasePath+".name", "another phase is called %q too; phases are named in objectives, so a name is used once", written(phase.Name))
 		}
@@ -107,12 +110,19 @@ func (v *validator) step(path string, step *Step) {
 			v.phases[name] = phase
 			v.unmeasured[name] = !*step.Measured
 		}
+		if phase.Wait != nil {
+			v.waits(path+".wait", phase.Wait)
+			continue
+		}
 		if phase.Background {
 			background++
 		}
 		v.phase(phasePath, phase)
 	}
-	if background == len(step.Phases) {
+	switch {
+	case len(step.Phases) == 0:
+		v.fault(path, "does nothing: it needs phases, or wait")
+	case background == len(step.Phases):
 		v.fault(path+".phases", "every phase is a background phase, so the step would never end: at least one must not be")
 	}
 }
@@ -129,6 +139,9 @@ func (v *validator) phase(path string, phase *Phase) {
 	}
 	if phase.Connections > phase.Load.Clients() && phase.Load.Clients() > 0 {
 		v.fault(path+".connections", "is more than the %d clients that would share them", phase.Load.Clients())
+	}
+	if phase.UserAgent != "" && phase.Kube == nil {
+		v.fault(path+".userAgent", "is that of requests to the Kubernetes API, and the phase makes none")
 	}
 	v.suits(path, phase)
 	if phase.Kube != nil {
@@ -186,14 +199,20 @@ func (v *validator) kube(path string, k *KubeWorkload, load Load) {
 		v.objects(path+".churn", k.Churn.Objects)
 	case k.Ring != nil:
 		v.objects(path+".ring", k.Ring.Objects)
+	case k.Bundle != nil:
+		v.bundle(path+".bundle", k.Bundle)
+	case k.Unbundle != nil && k.Unbundle.Bundle == nil:
+		v.fault(path+".unbundle.of", "no phase of a step before is called %q and makes bundles to stay", k.Unbundle.Of)
+	case k.Unbundle != nil && k.Unbundle.Bundle.Delete:
+		v.fault(path+".unbundle.of", "phase %s deletes its bundles itself", k.Unbundle.Of)
 	case k.Watch != nil && load.Open != nil:
 		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
 	case k.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
 		v.fault(path+".watch", "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
 	}
 	for i := range k.Mix {
-		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil {
-			v.fault(fmt.Sprintf("%s.mix.%d", path, i), "neither a mix nor a watch can be part of a mix")
+		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil || mixed.Bundle != nil || mixed.Unbundle != nil {
+			v.fault(fmt.Sprintf("%s.mix.%d", path, i), "neither a mix nor a watch nor bundles can be part of a mix")
 		} else {
 			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, load)
 		}
@@ -228,7 +247,7 @@ func (v *validator) load(path string, phase *Phase) {
 			bounds++
 		}
 	}
-	finite := phase.Kube != nil && phase.Kube.Delete != nil || phase.Etcd != nil && phase.Etcd.finite()
+	finite := phase.Kube != nil && (phase.Kube.Delete != nil || phase.Kube.Unbundle != nil) || phase.Etcd != nil && phase.Etcd.finite()
 	switch {
 	case phase.Background && bounds > 0:
 		v.fault(path+".closed", "has a bound, but a background phase ends with its step: leave out iterations, iterationsPerClient and duration")
@@ -372,6 +391,13 @@ func (k *KubeWorkload) Operations() (whole, parts []string) {
 		return []string{"cycle"}, []string{"create", "delete"}
 	case k.Ring != nil:
 		return []string{"turn"}, []string{"create", "delete"}
+	case k.Bundle != nil:
+		return k.Bundle.operations()
+	case k.Unbundle != nil:
+		if k.Unbundle.Bundle != nil {
+			parts = k.Unbundle.Bundle.kinds("delete")
+		}
+		return []string{"unbundle"}, parts
 	}
 	for i := range k.Mix {
 		w, p := k.Mix[i].KubeWorkload.Operations()

@@ -47,10 +47,8 @@ func (t *LocalTarget) InWords() string {
 		parts = append(parts, fmt.Sprintf("kine on sqlite (synchronous %s)", d.Kine.Synchronous))
 	case d.Kine != nil:
 		parts = append(parts, fmt.Sprintf("kine on %s", d.Kine.Backend))
-	case d.Etcd != nil && d.Etcd.Members > 1:
-		parts = append(parts, fmt.Sprintf("%d etcd members", d.Etcd.Members))
 	default:
-		parts = append(parts, "one etcd member")
+		parts = append(parts, d.Etcd.inWords())
 	}
 	if t.KubeAPIServer.On() {
 		parts = append(parts, "kube-apiserver"+map[string]string{"metadata": " with an audit log of metadata"}[t.KubeAPIServer.Audit])
@@ -72,6 +70,38 @@ func (t *LocalTarget) InWords() string {
 		parts = append(parts, "Steve"+cache)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// inWords says how many members there are, and on what if not on the disk of the results.
+func (e *Etcd) inWords() string {
+	words := "one etcd member"
+	if e == nil {
+		return words
+	}
+	if e.Members > 1 {
+		words = fmt.Sprintf("%d etcd members", e.Members)
+	}
+	switch {
+	case e.DataDir != "":
+		words += " in " + e.DataDir
+	case e.RAMDisk > 0:
+		words += fmt.Sprintf(" on a RAM disk of %v", e.RAMDisk)
+	}
+	if e.WALDir != "" {
+		words += " with its log in " + e.WALDir
+	}
+	return words
+}
+
+// InWords says what the folder is on.
+func (d *DirectoryTarget) InWords() string {
+	switch {
+	case d.Path != "":
+		return "on the disk of " + d.Path
+	case d.RAMDisk > 0:
+		return fmt.Sprintf("on a RAM disk of %v", d.RAMDisk)
+	}
+	return "on the disk of the results"
 }
 
 // InWords says what the workload does.
@@ -99,6 +129,10 @@ func (k *KubeWorkload) InWords() string {
 			words += fmt.Sprintf(", %v apart", time.Duration(k.Churn.Wait))
 		}
 		return words
+	case k.Bundle != nil:
+		return k.Bundle.inWords()
+	case k.Unbundle != nil:
+		return k.Unbundle.inWords()
 	case k.Ring != nil:
 		return fmt.Sprintf("keep a ring of %d %s per client", k.Ring.Keep, k.Ring.InWords())
 	}

@@ -35,7 +35,18 @@ func (p *Phase) workloads() []Workload {
 	if p.Etcd != nil {
 		all = append(all, p.Etcd)
 	}
+	if p.Wait != nil {
+		all = append(all, p.Wait)
+	}
 	return all
+}
+
+// LoadInWords says what the load of the phase is; a wait is none.
+func (p *Phase) LoadInWords() string {
+	if p.Wait != nil {
+		return "one watch"
+	}
+	return p.Load.InWords()
 }
 
 // servesKubernetes says whether there is a Kubernetes API.

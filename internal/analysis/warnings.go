@@ -29,6 +29,8 @@ func (r *Run) warn(stored *store.Run) {
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), Why: "the scenario has this fault, and its numbers are about it"})
 		case store.FaultMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
+		case store.WaitMissed:
+			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: e.Message, Why: "what came next was measured on a target that was not as it should be", Mend: "see what keeps them, or raise the timeout of wait"})
 		case store.Unsettled:
 			r.Warnings = append(r.Warnings, Warning{About: "settling", What: e.Message, Why: "what came next was measured on a busy target", Mend: "raise the timeout or cpus of settle"})
 		}

@@ -62,7 +62,10 @@ func phaseLine(p engine.PhaseProgress) string {
 	}
 	line := fmt.Sprintf("%-12s %12s", p.Name, done)
 	if p.Rate > 0 {
-		line += fmt.Sprintf("  %s %d/s  %s p50 %s p99 %s", p.Op, p.Rate, p.Clock, milliseconds(p.P50), milliseconds(p.P99))
+		line += fmt.Sprintf("  %s %d/s", p.Op, p.Rate)
+	}
+	if p.Rate > 0 && p.Clock != "" {
+		line += fmt.Sprintf("  %s p50 %s p99 %s", p.Clock, milliseconds(p.P50), milliseconds(p.P99))
 	}
 	if p.Unsuccessful > 0 {
 		line += fmt.Sprintf("  errors %d", p.Unsuccessful)

@@ -80,7 +80,7 @@ func doctorDisk(ctx context.Context, env Environment, dir string) (err error) {
 	}
 	var measured []*diskTimes
 	for _, pattern := range diskPatterns() {
-		times, err := measureDisk(ctx, env, t.Folder(), pattern)
+		times, err := measureDisk(ctx, env, t.Folders()[0], pattern)
 		if err != nil {
 			return err
 		}

@@ -8,13 +8,20 @@ import (
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/engine"
 	"plimsoll.dev/plimsoll/internal/plan"
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/target/local"
 	"plimsoll.dev/plimsoll/internal/workspace"
 )
 
-// findParts finds the target's binaries before anything is timed, building those that are missing.
+// findParts finds the target's binaries before anything is timed, building those that are missing,
+// and sees whether its RAM disk could be mounted.
 func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error {
+	if size := spec.RAMDisk(); size > 0 {
+		if err := ramdisk.Check(size); err != nil {
+			return err
+		}
+	}
 	if spec.Local == nil {
 		return nil
 	}

@@ -117,6 +117,7 @@ type run struct {
 	counters   *prometheus.Registry // what plimsoll counts of the run
 	tally      *httpconn.Tally      // of requests to the Kubernetes API
 	followers  followers
+	bundles    kube.Bundles // that phases have made
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -192,7 +193,7 @@ func (r *run) provision(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("describe the target: %w", err)
 	}
-	environment := store.Environment{Host: sampler.Host(ctx, r.dataDir())}
+	environment := store.Environment{Host: sampler.Host(ctx, r.dataDirs()[0])}
 	for _, c := range description.Components {
 		environment.Components = append(environment.Components, store.Component(c))
 	}
@@ -222,13 +223,13 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	group.Go(func() { r.watchResults(beside) })
 	s := sampler.Sampler{
 		DB: r.metrics, Endpoints: r.target.Endpoints(), Interval: time.Second,
-		Folders: []string{r.writer.Dir(), r.dataDir()}, Own: []prometheus.Gatherer{r.counters},
+		Folders: append([]string{r.writer.Dir()}, r.dataDirs()...), Own: []prometheus.Gatherer{r.counters},
 		// Counted from the run's start, so that a clock that is set in mid-run moves nothing.
 		Now:    r.clock.Time,
 		Failed: func(err error) { r.event(store.SamplingFailed, "", err.Error()) },
 	}
 	if folder, ok := r.target.(target.Folder); ok {
-		s.Data = folder.Folder()
+		s.Data = folder.Folders()
 	}
 	if counting, ok := r.target.(target.Counting); ok {
 		s.Own = append(s.Own, counting.Counters())
@@ -310,12 +311,12 @@ func (r *run) event(kind store.EventKind, name, message string) {
 	_ = r.writer.Event(store.Event{At: r.clock.Now().Seconds(), Kind: kind, Name: name, Message: message})
 }
 
-// dataDir is where the target's data is, whose disk the environment tells of.
-func (r *run) dataDir() string {
+// dataDirs are where the target's data is; the environment tells of the disk of the first.
+func (r *run) dataDirs() []string {
 	if folder, ok := r.target.(target.Folder); ok {
-		return folder.Folder()
+		return folder.Folders()
 	}
-	return r.writer.WorkDir()
+	return []string{r.writer.WorkDir()}
 }
 
 func targetInWords(t v1.Target) string {
@@ -327,7 +328,7 @@ func targetInWords(t v1.Target) string {
 	case t.Borrowed != nil:
 		return "on a borrowed cluster"
 	case t.Directory != nil:
-		return "on the disk under test"
+		return t.Directory.InWords()
 	}
 	return "starting a server that answers at once"
 }

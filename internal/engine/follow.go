@@ -22,6 +22,7 @@ type followers struct {
 	all    map[v1.Resource]*follow.Follower
 	group  sync.WaitGroup
 	cancel []context.CancelFunc
+	ended  []func() // what is to be done once they have ended
 }
 
 func (f *followers) close() {
@@ -29,6 +30,9 @@ func (f *followers) close() {
 		cancel()
 	}
 	f.group.Wait()
+	for _, do := range f.ended {
+		do()
+	}
 }
 
 // follower gives that of a resource, which follows from its first use on.

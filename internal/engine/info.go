@@ -43,13 +43,13 @@ func phaseInfo(phase v1.Phase) store.PhaseInfo {
 		kind = "open"
 	}
 	return store.PhaseInfo{
-		Name: string(phase.Name), Background: phase.Background, Loop: kind, Load: phase.Load.InWords(),
+		Name: string(phase.Name), Background: phase.Background, Loop: kind, Load: phase.LoadInWords(),
 		Workload: phase.Workload().InWords(), Clients: phase.Load.Clients(), Connections: phase.Connections,
 	}
 }
 
 func objectiveInfo(o v1.Objective) store.ObjectiveInfo {
-	info := store.ObjectiveInfo{Name: o.Name, Measure: o.Measure, PromQL: o.PromQL, Text: o.BoundInWords()}
+	info := store.ObjectiveInfo{Name: o.Name, Measure: o.Measure, PromQL: o.PromQL, Headline: o.Headline, Text: o.BoundInWords()}
 	if info.Name == "" {
 		info.Name = cmp.Or(o.Measure, o.PromQL) + " " + info.Text
 	}

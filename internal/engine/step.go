@@ -70,6 +70,7 @@ type phase struct {
 	loop     loop.Phase
 	random   *rand.Rand
 	done     atomic.Int64
+	shown    int64           // of what it waits for, a second ago
 	stop     context.Context // done when no operation may start any more
 	halt     context.CancelFunc
 }
@@ -180,7 +181,7 @@ func (r *run) drivePhase(ctx context.Context, p *phase) {
 
 // dial prepares a phase's workload and connects its clients.
 func (r *run) dial(ctx context.Context, spec v1.Phase) (*phase, error) {
-	w, err := r.workload(spec)
+	w, err := r.workload(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/follow"
 	"plimsoll.dev/plimsoll/internal/record"
 )
 
@@ -70,16 +71,36 @@ func (r *run) stepProgress(index int, phases []*phase, started time.Duration) Pr
 	step := r.spec.Steps[index]
 	progress := Progress{Run: r.planned.Index, Runs: len(r.plan.Runs), Step: string(step.Name), Elapsed: r.clock.Now() - started}
 	for _, p := range phases {
-		shown := PhaseProgress{Name: string(p.Name), Done: p.done.Load(), Live: r.recorder.Live(string(p.Name))}
-		var bound time.Duration
-		shown.Total, bound = total(p.Load)
-		shown.estimate(progress.Elapsed)
-		if bound > 0 {
-			shown.Remaining = max(0, bound-progress.Elapsed)
-		}
-		progress.Phases = append(progress.Phases, shown)
+		progress.Phases = append(progress.Phases, r.phaseProgress(p, progress.Elapsed))
 	}
 	return progress
+}
+
+func (r *run) phaseProgress(p *phase, elapsed time.Duration) PhaseProgress {
+	if waiting, ok := p.workload.(*follow.Wait); ok {
+		return p.waitProgress(waiting, elapsed)
+	}
+	shown := PhaseProgress{Name: string(p.Name), Done: p.done.Load(), Live: r.recorder.Live(string(p.Name))}
+	var bound time.Duration
+	shown.Total, bound = total(p.Load)
+	shown.estimate(elapsed)
+	if bound > 0 {
+		shown.Remaining = max(0, bound-elapsed)
+	}
+	return shown
+}
+
+// waitProgress counts objects rather than operations, and their rate from what
+// was shown a second ago.
+func (p *phase) waitProgress(w *follow.Wait, elapsed time.Duration) PhaseProgress {
+	done, total := w.Progress()
+	shown := PhaseProgress{
+		Name: string(p.Name), Done: int64(done), Total: int64(total),
+		Live: record.Live{Op: string(p.Wait.State), Rate: max(0, int64(done)-p.shown)},
+	}
+	p.shown = int64(done)
+	shown.estimate(elapsed)
+	return shown
 }
 
 // estimate extrapolates what is left from what is done.

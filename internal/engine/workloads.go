@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/follow"
+	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 	"plimsoll.dev/plimsoll/internal/workload/disk"
@@ -15,10 +18,12 @@ import (
 )
 
 // workload gives what the phase does; its kind decides what it needs of the target.
-func (r *run) workload(spec v1.Phase) (workload.Workload, error) {
+func (r *run) workload(ctx context.Context, spec v1.Phase) (workload.Workload, error) {
 	switch {
 	case spec.Kube != nil:
-		return r.kubeWorkload(spec)
+		return r.kubeWorkload(ctx, spec)
+	case spec.Wait != nil:
+		return r.wait(ctx, spec)
 	case spec.Disk != nil:
 		return r.diskWorkload(spec), nil
 	case spec.Etcd != nil:
@@ -29,22 +34,60 @@ func (r *run) workload(spec v1.Phase) (workload.Workload, error) {
 	return nil, fmt.Errorf("phase %s has a workload of a kind that this plimsoll cannot drive", spec.Name)
 }
 
-func (r *run) kubeWorkload(spec v1.Phase) (workload.Workload, error) {
+// wait gives what waits. That it was missed is written down and said, and the
+// run goes on: what did not happen is a finding.
+func (r *run) wait(ctx context.Context, spec v1.Phase) (workload.Workload, error) {
+	follower, err := r.follower(ctx, spec.Wait.Resource)
+	if err != nil {
+		return nil, err
+	}
+	return follow.NewWait(follower, r.api, *spec.Wait, func(missed string) {
+		r.event(store.WaitMissed, string(spec.Name), missed)
+		r.say("%s: %s", spec.Name, missed)
+	})
+}
+
+func (r *run) kubeWorkload(ctx context.Context, spec v1.Phase) (workload.Workload, error) {
 	if r.api == nil {
 		return nil, fmt.Errorf("the target serves no Kubernetes API, which phase %s needs", spec.Name)
+	}
+	created, err := r.created(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
 	return kube.New(kube.Options{
 		API: r.api, Phase: string(spec.Name), RunID: r.id, Connections: spec.Connections,
 		Timeout: time.Duration(spec.Timeout), Operation: *spec.Kube,
 		HTTP: spec.HTTP, User: string(spec.User), Seed: r.planned.Seed, Writes: &r.writes,
-		Tally: r.tally,
+		UserAgent: spec.UserAgent, Tally: r.tally, Bundles: &r.bundles, Created: created,
 	}), nil
+}
+
+// created gives who is told of the objects that a phase makes and that become
+// ready, if that is to be timed.
+func (r *run) created(ctx context.Context, spec v1.Phase) (kube.Created, error) {
+	if spec.Kube.Bundle == nil || !spec.Kube.Bundle.Ready {
+		return nil, nil
+	}
+	var all []*readiness
+	for _, resource := range spec.Kube.Bundle.BecomeReady() {
+		f, err := r.follower(ctx, resource)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r.readiness(f, resource, spec.Name))
+	}
+	return func(resource v1.Resource, namespace, name string, answered time.Time) {
+		for _, ready := range all {
+			ready.created(resource, namespace, name, answered)
+		}
+	}, nil
 }
 
 // diskWorkload writes into the folder under test or, on a local target, beside
 // the datastore's data. A disk that takes no more ends the run.
 func (r *run) diskWorkload(spec v1.Phase) workload.Workload {
-	return disk.New(disk.Options{Dir: r.dataDir(), Phase: string(spec.Name), Operation: *spec.Disk, Failed: r.cancel})
+	return disk.New(disk.Options{Dir: r.dataDirs()[0], Phase: string(spec.Name), Operation: *spec.Disk, Failed: r.cancel})
 }
 
 func (r *run) etcdWorkload(spec v1.Phase) (workload.Workload, error) {

@@ -151,6 +151,19 @@ func (f *Follower) Current() bool {
 	return f.current
 }
 
+// Each calls take with the objects that there are, in no order, until it returns
+// false. Like a listener, take asks the follower nothing.
+func (f *Follower) Each(take func(namespace, name string, state State) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, state := range f.objects {
+		namespace, name := split(key)
+		if !take(namespace, name, state) {
+			return
+		}
+	}
+}
+
 // State is that of an object, by namespace/name, or its name if it is in no namespace.
 func (f *Follower) State(key string) State {
 	f.mu.Lock()

@@ -195,6 +195,13 @@ func perKubeOperation(o *v1.KubeWorkload, stocks stocks) (requests, bytes, kept 
 		return 1, 0, 0
 	case o.Create != nil:
 		return 1, 2 * objectBytes(o.Create.Payload), objectBytes(o.Create.Payload)
+	case o.Bundle != nil:
+		_, parts := o.Operations()
+		made := int64(len(o.Bundle.Templates))
+		return int64(len(parts)), int64(len(parts)) * objectBytes(o.Bundle.Payload), made * objectBytes(o.Bundle.Payload)
+	case o.Unbundle != nil:
+		made := int64(len(o.Unbundle.Bundle.Templates))
+		return made, made * metadataBytes, 0
 	case o.Churn != nil: // what it deletes stays until etcd compacts
 		return 2, 2 * objectBytes(o.Churn.Payload), objectBytes(o.Churn.Payload)
 	default:

@@ -266,7 +266,7 @@ func printStep(w io.Writer, number int, step v1.Step) {
 		if phase.Background {
 			background = ", as long as the others"
 		}
-		fmt.Fprintf(w, "\t  %s: %s; %s%s\n", phase.Name, phase.Load.InWords(), phase.Workload().InWords(), background)
+		fmt.Fprintf(w, "\t  %s: %s; %s%s\n", phase.Name, phase.LoadInWords(), phase.Workload().InWords(), background)
 	}
 }
 
@@ -326,7 +326,7 @@ func targetInWords(t v1.Target) string {
 	case t.Borrowed != nil:
 		return "borrowed: a cluster that runs already, in namespaces of plimsoll's own"
 	case t.Directory != nil:
-		return "a folder on the disk under test"
+		return "a folder " + t.Directory.InWords()
 	case t.Null != nil:
 		return "a server that answers at once and stores nothing"
 	}

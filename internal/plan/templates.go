@@ -38,9 +38,19 @@ func (d *document) checkKube(path []string, k *v1.KubeWorkload) {
 		d.checkObjects(under(path, "churn"), k.Churn.Objects)
 	case k.Ring != nil:
 		d.checkObjects(under(path, "ring"), k.Ring.Objects)
+	case k.Bundle != nil:
+		d.checkBundle(under(path, "bundle", "templates"), k.Bundle)
 	}
 	for i := range k.Mix {
 		d.checkKube(under(path, "mix", strconv.Itoa(i)), &k.Mix[i].KubeWorkload)
+	}
+}
+
+func (d *document) checkBundle(path []string, b *v1.KubeBundle) {
+	for i, template := range b.Templates {
+		if _, err := object.New(b.Objects(template), "plan", 0); err != nil {
+			d.fault(under(path, strconv.Itoa(i)), "%v", err)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/measure"
 )
@@ -8,6 +10,7 @@ import (
 // overRuns is an objective over the runs of a cell.
 type overRuns struct {
 	Name, Subject, Text, Where string
+	Headline                   bool
 	Held, Runs                 int
 	Worst                      string
 	worst                      *float64
@@ -23,7 +26,7 @@ func objectivesOver(result *analysis.Result) []*overRuns {
 				key := [3]string{cell.Key(), o.Name, o.Subject() + o.Text}
 				entry := found[key]
 				if entry == nil {
-					entry = &overRuns{Name: o.Name, Subject: o.Subject(), Text: o.Text, Where: cellWords(cell.Cell), Worst: absent}
+					entry = &overRuns{Name: o.Name, Subject: o.Subject(), Text: o.Text, Where: cellWords(cell.Cell), Headline: o.Headline, Worst: absent}
 					found[key] = entry
 					all = append(all, entry)
 				}
@@ -45,6 +48,18 @@ func (e *overRuns) add(o analysis.Objective) {
 	if e.worst == nil || o.Max != nil && *o.Value > *e.worst || o.Max == nil && *o.Value < *e.worst {
 		e.worst, e.Worst = o.Value, objectiveValue(o)
 	}
+}
+
+// inWords says whether the objective held there, and how near it came to its bound.
+func (o *overRuns) inWords() string {
+	worst := o.Worst
+	switch {
+	case o.Runs > 1 && o.Held == o.Runs:
+		worst += fmt.Sprintf(" at worst in %d runs", o.Runs)
+	case o.Runs > 1:
+		worst += fmt.Sprintf(" at worst, missed in %d of %d runs", o.Runs-o.Held, o.Runs)
+	}
+	return fmt.Sprintf("%s with %s (%s)", choose(o.Held == o.Runs, "yes", "no"), oneLine(o.Where), worst)
 }
 
 // unitOf is the unit of a measure; empty for what is none.

@@ -20,8 +20,8 @@ import (
 // to, in words. It is empty for a result that holds no experiment.
 func answer(result *analysis.Result) verdict {
 	v := verdict{Tone: neutral}
-	if result.Design.Blocks == 1 && len(result.Comparisons) > 0 { // which one block cannot decide
-		v.objectivesOfOneBlock(result)
+	if len(result.Comparisons) > 0 {
+		v.objectivesByCell(result)
 	}
 	// How a primary measure grows is known after one block; how variants compare is not.
 	compared := len(result.Comparisons) > 0
@@ -81,16 +81,17 @@ func isExperiment(result *analysis.Result) bool {
 	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0 || result.RunsPlanned > len(result.Runs)
 }
 
-// objectivesOfOneBlock says of each objective in which runs it held, as far as these are few.
-func (v *verdict) objectivesOfOneBlock(result *analysis.Result) {
-	all := objectivesOver(result)
+// objectivesByCell says of objectives where they held, as far as these are few:
+// of all when one block cannot decide a comparison, else of those that are a headline.
+func (v *verdict) objectivesByCell(result *analysis.Result) {
+	all := slices.DeleteFunc(objectivesOver(result), func(o *overRuns) bool { return result.Design.Blocks > 1 && !o.Headline })
 	var names []string
 	where := map[string][]string{}
 	for _, o := range all {
 		if where[o.Name] == nil {
 			names = append(names, o.Name)
 		}
-		where[o.Name] = append(where[o.Name], fmt.Sprintf("%s with %s (%s)", choose(o.Held == o.Runs, "yes", "no"), oneLine(o.Where), o.Worst))
+		where[o.Name] = append(where[o.Name], o.inWords())
 	}
 	if len(names) > mostSentences || len(all) > mostSentences*len(names) {
 		return

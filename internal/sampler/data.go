@@ -15,17 +15,23 @@ import (
 // may have a thousand files.
 const dataInterval = 5 * time.Second
 
-// dataSizes gives how much space the files of each component take on disk, as
-// `du` counts: preallocated space is in it, holes are not.
-func dataSizes(folder string) []metrics.Sample {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil // going away with the target
+// dataSizes gives how much space the files of each component take on disk, in
+// all folders together, as `du` counts: preallocated space is in it, holes are not.
+func dataSizes(folders []string) []metrics.Sample {
+	sizes := map[string]int64{}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return nil // going away with the target
+		}
+		for _, entry := range entries {
+			sizes[entry.Name()] += diskUsage(filepath.Join(folder, entry.Name()))
+		}
 	}
 	var samples []metrics.Sample
-	for _, entry := range entries {
-		series := &metrics.Series{Labels: labels.FromStrings(labels.MetricName, "data_size_bytes", "component", entry.Name())}
-		samples = append(samples, metrics.Sample{Series: series, Value: float64(diskUsage(filepath.Join(folder, entry.Name())))})
+	for component, size := range sizes {
+		series := &metrics.Series{Labels: labels.FromStrings(labels.MetricName, "data_size_bytes", "component", component)}
+		samples = append(samples, metrics.Sample{Series: series, Value: float64(size)})
 	}
 	return samples
 }

@@ -8,7 +8,7 @@ import (
 
 func TestDataSizesAreThoseOnDisk(t *testing.T) {
 	folder := t.TempDir()
-	for name, size := range map[string]int{"etcd/member/db": 100_000, "etcd/member/wal": 50_000, "postgres/base": 8192} {
+	for name, size := range map[string]int{"data/etcd/member/db": 100_000, "log/etcd/0.wal": 50_000, "data/postgres/base": 8192} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -17,7 +17,7 @@ func TestDataSizesAreThoseOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hole, err := os.Create(filepath.Join(folder, "etcd/hole"))
+	hole, err := os.Create(filepath.Join(folder, "data/etcd/hole"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestDataSizesAreThoseOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	sizes := map[string]float64{}
-	for _, sample := range dataSizes(folder) {
+	for _, sample := range dataSizes([]string{filepath.Join(folder, "data"), filepath.Join(folder, "log")}) {
 		sizes[sample.Series.Labels.Get("component")] = sample.Value
 	}
 	if etcd := sizes["etcd"]; etcd < 150_000 || etcd > 200_000 {

@@ -31,8 +31,8 @@ type Sampler struct {
 	Own []prometheus.Gatherer
 	// Folders are where results and data are written: the space there is sampled.
 	Folders []string
-	// Data is a folder with one for each component's data, whose sizes are sampled; none when empty.
-	Data string
+	// Data are folders with one for each component's data, whose sizes are sampled.
+	Data []string
 	// Interval is the time between two samples of a process, of the machine, and of an endpoint that asks for nothing else.
 	Interval time.Duration
 	// Now gives the wall clock; it must not step, since series only go forward.
@@ -72,7 +72,7 @@ func (s *Sampler) Run(ctx context.Context) {
 			})
 		})
 	}
-	if s.Data != "" {
+	if len(s.Data) > 0 {
 		sources.Go(func() {
 			s.every(ctx, dataInterval, "data", func() (unread, unkept error) {
 				at := s.Now()

@@ -250,6 +250,8 @@ type ObjectiveInfo struct {
 	PromQL  string   `json:"promql,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
+	// Headline says that reports begin with it.
+	Headline bool `json:"headline,omitempty"`
 	// Unit is that of the bounds; runs of before it was written down have none.
 	Unit string `json:"unit,omitempty"`
 	// Text is the bound as it was written, such as "≤ 1s".
@@ -321,6 +323,7 @@ const (
 	FaultBegan     EventKind = "fault-began"
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
+	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
 	RunEnded       EventKind = "run-ended"
 )
 

@@ -152,11 +152,12 @@ type ComponentDescription struct {
 	Log    string   `json:"log,omitempty"`
 }
 
-// Folder is the capability of a target that has data in a folder on this machine,
+// Folder is the capability of a target that has data in folders on this machine,
 // or is nothing but such a folder.
 type Folder interface {
-	// Folder is where that is, and where workloads may write; it goes with the target.
-	Folder() string
+	// Folders are where that is; they go with the target. The first is on the disk that answers
+	// wait for, and workloads may write there.
+	Folders() []string
 }
 
 // KeyPrefix begins the keys that a run makes in an etcd that others use too.

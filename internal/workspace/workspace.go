@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 )
 
 const (
@@ -55,7 +57,8 @@ func Open(root string) (*Workspace, error) {
 	return w, nil
 }
 
-// Own notes a folder elsewhere that must go with the workspace.
+// Own notes a folder elsewhere that must go with the workspace, and what may
+// yet be mounted on it.
 func (w *Workspace) Own(path string) error {
 	if _, err := fmt.Fprintln(w.owned, path); err != nil {
 		return fmt.Errorf("note %s in the workspace: %w", path, err)
@@ -88,18 +91,18 @@ func sweep(root string) error {
 	return nil
 }
 
-// remove removes a workspace, and first what it owns.
+// remove removes a workspace, and first what it owns, RAM disks among it.
 func remove(dir string) error {
 	var errs []error
 	if file, err := os.Open(filepath.Join(dir, ownedFile)); err == nil {
 		for lines := bufio.NewScanner(file); lines.Scan(); {
 			if path := strings.TrimSpace(lines.Text()); filepath.IsAbs(path) {
-				errs = append(errs, os.RemoveAll(path))
+				errs = append(errs, ramdisk.Remove(path))
 			}
 		}
 		errs = append(errs, file.Close())
 	}
-	return errors.Join(append(errs, os.RemoveAll(dir))...)
+	return errors.Join(append(errs, ramdisk.Remove(dir))...)
 }
 
 func lock(path string, how int) (*os.File, error) {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
@@ -56,15 +57,26 @@ func Open(ctx context.Context, o Options) (*Target, error) {
 		return nil, fmt.Errorf("make a folder on the disk under test: %w", explain(err))
 	}
 	t := &Target{path: own}
-	if o.Own != nil {
-		if err := o.Own(own); err != nil {
-			return nil, errors.Join(err, os.RemoveAll(own))
-		}
-	}
-	if t.disk, err = Look(ctx, own); err != nil {
+	if err := t.open(ctx, o); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
 	return t, nil
+}
+
+// open mounts the RAM disk, if there is to be one, and looks at what the folder is on.
+func (t *Target) open(ctx context.Context, o Options) (err error) {
+	if o.Own != nil {
+		if err := o.Own(t.path); err != nil {
+			return err
+		}
+	}
+	if size := (v1alpha1.Target{Directory: &o.Spec}).RAMDisk(); size > 0 {
+		if err := ramdisk.Mount(t.path, size); err != nil {
+			return err
+		}
+	}
+	t.disk, err = Look(ctx, t.path)
+	return err
 }
 
 // explain adds the way out to what the file system says.
@@ -82,8 +94,8 @@ func explain(err error) error {
 	return err
 }
 
-// Folder is where workloads may write.
-func (t *Target) Folder() string { return t.path }
+// Folders is the one in which workloads may write.
+func (t *Target) Folders() []string { return []string{t.path} }
 
 // Describe says what the disk is, as far as this machine can know.
 func (t *Target) Describe(context.Context) (target.Description, error) {
@@ -97,7 +109,7 @@ func (t *Target) Endpoints() []target.Endpoint { return nil }
 
 // Close removes plimsoll's own folder.
 func (t *Target) Close(context.Context) error {
-	if err := os.RemoveAll(t.path); err != nil {
+	if err := ramdisk.Remove(t.path); err != nil {
 		return fmt.Errorf("remove plimsoll's folder on the disk under test: %w", err)
 	}
 	return nil

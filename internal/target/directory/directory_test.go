@@ -23,10 +23,10 @@ func TestAFolderOfPlimsollsOwnIsMadeAndRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if filepath.Dir(tg.Folder()) != dir || len(owned) != 1 || owned[0] != tg.Folder() {
-		t.Errorf("the folder is %s, and owned are %v", tg.Folder(), owned)
+	if filepath.Dir(tg.Folders()[0]) != dir || len(owned) != 1 || owned[0] != tg.Folders()[0] {
+		t.Errorf("the folder is %s, and owned are %v", tg.Folders()[0], owned)
 	}
-	if err := os.WriteFile(filepath.Join(tg.Folder(), "x"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tg.Folders()[0], "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -46,8 +46,8 @@ func TestTheRunDirectoryIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close(t.Context())
-	if filepath.Dir(tg.Folder()) != work {
-		t.Errorf("the folder is %s", tg.Folder())
+	if filepath.Dir(tg.Folders()[0]) != work {
+		t.Errorf("the folder is %s", tg.Folders()[0])
 	}
 }
 

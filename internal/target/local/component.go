@@ -41,6 +41,8 @@ type component struct {
 	// data is emptied before a start, and filled with files; none when empty.
 	data  string
 	files map[string]string
+	// wal is emptied before a start, too; none when empty.
+	wal string
 	// initialise is run before each start; nothing when its path is empty.
 	initialise command
 	// account is the user that runs it; plimsoll's own when nil.
@@ -285,8 +287,14 @@ func (t *Target) restart(name string) error {
 	return nil
 }
 
-// makeData makes the data folder anew, as its account's own.
+// makeData makes the data folder anew, as its account's own. That of a
+// write-ahead log is left to the component.
 func (c component) makeData() error {
+	if c.wal != "" {
+		if err := os.RemoveAll(c.wal); err != nil {
+			return err
+		}
+	}
 	if c.data == "" {
 		return nil
 	}

@@ -54,7 +54,7 @@ func buildEtcd(p plan) ([]component, error) {
 		name := memberName(spec, i)
 		client, peer, metrics := loopback(p.ports.etcdClients[i]), loopback(p.ports.etcdPeers[i]), loopback(p.ports.etcdMetrics[i])
 		data := filepath.Join(p.where.data, name)
-		fs, err := flags{
+		own := flags{
 			{"name", name},
 			{"data-dir", data},
 			{"listen-client-urls", client},
@@ -74,7 +74,13 @@ func buildEtcd(p plan) ([]component, error) {
 			{"peer-cert-file", p.keys.certFile(etcdServer)},
 			{"peer-key-file", p.keys.keyFile(etcdServer)},
 			{"quota-backend-bytes", fmt.Sprint(etcdQuota)},
-		}.with(spec.Flags)
+		}
+		var wal string
+		if p.where.wal != "" {
+			wal = filepath.Join(p.where.wal, name)
+			own = append(own, flag{"wal-dir", wal})
+		}
+		fs, err := own.with(spec.Flags)
 		if err == nil && i < len(spec.MemberFlags) {
 			fs, err = fs.with(spec.MemberFlags[i])
 		}
@@ -89,7 +95,7 @@ func buildEtcd(p plan) ([]component, error) {
 		}
 		members = append(members, component{
 			after: after,
-			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, log: filepath.Join(p.where.logs, name+".log"),
+			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, wal: wal, log: filepath.Join(p.where.logs, name+".log"),
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
 		})

@@ -117,8 +117,8 @@ type slowDisk struct {
 	process *process.Process
 	group   string // its folder
 	origin  string // that of the group that the process was in
-	rule    string // DEVICE NUMBER
-	device  string
+	devices []string
+	writes  int // per second
 
 	mu    sync.Mutex
 	ended bool
@@ -130,14 +130,17 @@ func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturb
 	if err != nil {
 		return nil, err
 	}
-	s := &slowDisk{process: p}
-	if s.device, err = wholeDevice(t.data); err != nil {
-		return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
+	s := &slowDisk{process: p, writes: writesPerSecond}
+	for _, folder := range t.Folders() {
+		device, err := wholeDevice(folder)
+		if err != nil {
+			return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
+		}
+		s.devices = append(s.devices, device)
 	}
 	if _, err := os.Stat(filepath.Join(blkio, "blkio.throttle.write_iops_device")); err != nil {
 		return nil, fmt.Errorf("slow down the disk of %s: %w: this machine cannot throttle disks (blkio, version 1 of control groups); pause the component instead", component, err)
 	}
-	s.rule = s.device + " " + strconv.Itoa(writesPerSecond)
 	if s.origin, err = groupOf(p.PID()); err != nil {
 		return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
 	}
@@ -151,7 +154,16 @@ func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturb
 	return s, nil
 }
 
-func (s *slowDisk) Begin() error { return write(s.group, "blkio.throttle.write_iops_device", s.rule) }
+func (s *slowDisk) Begin() error { return s.throttle(s.writes) }
+
+// throttle lets the group write to its disks so often a second; 0 is without bound.
+func (s *slowDisk) throttle(writesPerSecond int) error {
+	var errs []error
+	for _, device := range s.devices {
+		errs = append(errs, write(s.group, "blkio.throttle.write_iops_device", device+" "+strconv.Itoa(writesPerSecond)))
+	}
+	return errors.Join(errs...)
+}
 
 func (s *slowDisk) Component() string { return s.process.Name() }
 
@@ -163,7 +175,7 @@ func (s *slowDisk) End() error {
 		return nil
 	}
 	s.ended = true
-	err := write(s.group, "blkio.throttle.write_iops_device", s.device+" 0")
+	err := s.throttle(0)
 	return errors.Join(err, s.leave())
 }
 

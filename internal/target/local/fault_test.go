@@ -27,7 +27,7 @@ func writing(t *testing.T) (tg *Target, ticks func() int64) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Stop(t.Context()) })
-	return &Target{data: dir, running: map[string]*process.Process{"etcd": p}}, func() int64 {
+	return &Target{where: folders{data: dir}, running: map[string]*process.Process{"etcd": p}}, func() int64 {
 		info, err := os.Stat(file)
 		if err != nil {
 			return 0
@@ -74,7 +74,7 @@ func TestMemoryIsNoDisk(t *testing.T) {
 		t.Skip("/dev/shm is no tmpfs here")
 	}
 	tg, _ := writing(t)
-	tg.data = "/dev/shm"
+	tg.where.data = "/dev/shm"
 	if _, err := tg.SlowDisk("etcd", 1); err == nil || !strings.Contains(err.Error(), "no block device") {
 		t.Errorf("error is %v", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
@@ -58,7 +59,7 @@ type Binaries interface {
 
 // Target is a running control plane.
 type Target struct {
-	data  string // folder with one for each component
+	where folders
 	spec  v1alpha1.LocalTarget
 	keys  *keyring
 	ports ports
@@ -163,7 +164,7 @@ func (t *Target) start(ctx context.Context, o Options, p plan) error {
 	if err != nil {
 		return err
 	}
-	t.data = where.data
+	t.where = where
 	if t.keys, err = newKeyring(where.secrets); err != nil {
 		return fmt.Errorf("make certificates in %s: %w", where.secrets, err)
 	}
@@ -218,7 +219,11 @@ func (t *Target) Capabilities() target.Target {
 }
 
 // folders are the absolute paths that components are given.
-type folders struct{ secrets, data, logs string }
+type folders struct {
+	secrets, logs string
+	data          string // with one for each component
+	wal           string // with one for each member of etcd; empty if their logs are with their data
+}
 
 func (t *Target) makeFolders(o Options, server *account) (f folders, err error) {
 	dir, err := filepath.Abs(o.Dir)
@@ -235,17 +240,33 @@ func (t *Target) makeFolders(o Options, server *account) (f folders, err error) 
 	if err := t.mkdir(f.secrets); err != nil {
 		return f, err
 	}
-	chosen := chosenDataDir(o.Spec)
-	if chosen == "" {
-		f.data = filepath.Join(dir, "data")
-		err = t.mkdir(f.data)
-	} else {
-		f.data, err = t.mkdirIn(chosen)
+	if f.data, err = t.makeDataFolder(dir, o.Spec); err != nil {
+		return f, err
 	}
-	if err == nil && server != nil {
-		f.data, err = t.openTo(server, f.data, chosen != "")
+	if server != nil {
+		f.data, err = t.openTo(server, f.data, chosenDataDir(o.Spec) != "")
+		return f, err
+	}
+	if etcd := o.Spec.Datastore.Etcd; etcd != nil && etcd.WALDir != "" {
+		f.wal, err = t.mkdirIn(etcd.WALDir)
 	}
 	return f, err
+}
+
+// makeDataFolder makes the folder for data where the document wants it: in
+// one of its choice, on a RAM disk, or in the working directory.
+func (t *Target) makeDataFolder(dir string, spec v1alpha1.LocalTarget) (string, error) {
+	if chosen := chosenDataDir(spec); chosen != "" {
+		return t.mkdirIn(chosen)
+	}
+	data := filepath.Join(dir, "data")
+	if err := t.mkdir(data); err != nil {
+		return "", err
+	}
+	if size := (v1alpha1.Target{Local: &spec}).RAMDisk(); size > 0 {
+		return data, ramdisk.Mount(data, size)
+	}
+	return data, nil
 }
 
 // chosenDataDir is the document's folder for data, if it names one.
@@ -314,8 +335,14 @@ func (t *Target) Etcd() (endpoints []string, config *tls.Config) {
 	return t.ports.datastoreURLs(), t.keys.tlsConfig(etcdCA, etcdClient)
 }
 
-// Folder is that with the data of the components, each in one of its own.
-func (t *Target) Folder() string { return t.data }
+// Folders are those of etcd's write-ahead logs, if these are apart, and of the
+// components' data, in both of which each has one of its own.
+func (t *Target) Folders() []string {
+	if t.where.wal != "" {
+		return []string{t.where.wal, t.where.data}
+	}
+	return []string{t.where.data}
+}
 
 // Emulates is kine where that stands in for etcd.
 func (t *Target) Emulates() string {
@@ -418,7 +445,7 @@ func (t *Target) Close(ctx context.Context) error {
 	t.closed = true
 	errs := []error{t.stop(ctx), t.audit.close()}
 	for _, path := range slices.Backward(t.made) {
-		if err := os.RemoveAll(path); err != nil {
+		if err := ramdisk.Remove(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove the target's data: %w", err))
 		}
 	}

@@ -3,6 +3,7 @@ package httpconn
 import (
 	"context"
 	"io"
+	"strconv"
 	"time"
 
 	"plimsoll.dev/plimsoll/internal/workload"
@@ -14,6 +15,8 @@ type Client struct {
 	Timeout    time.Duration
 	// FirstByte is how long the last request waited for its answer to begin.
 	FirstByte time.Duration
+	// RetryAfter is how long the last answer asks to wait, if it refused the request; 0 if it doesn't say.
+	RetryAfter time.Duration
 }
 
 // Do sends one request and hands an answer's body, if it is a good one, to read.
@@ -33,7 +36,11 @@ func (c *Client) Ask(ctx context.Context, r Request, read func(io.Reader) (int64
 	}
 	defer response.Body.Close()
 	var result workload.Result
+	c.RetryAfter = 0
 	if response.StatusCode >= 300 {
+		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+			c.RetryAfter = time.Duration(seconds) * time.Second
+		}
 		result = c.Connection.Refusal(response)
 	} else {
 		n, err := read(response.Body)

@@ -37,13 +37,19 @@ type Options struct {
 	User        string          // makes the requests; "" is the load user
 	Seed        uint64          // of the run
 	Writes      *Writes         // of all phases of the run; nil if none of them watches
+	UserAgent   string          // "" is plimsoll's own
 	Tally       *httpconn.Tally // of the run's requests; nil if nobody counts
+	Bundles     *Bundles        // of all phases of the run; nil if none of them deletes others'
+	Created     Created         // is told of the objects of bundles; nil if nobody listens
 }
 
 // New gives the workload of a phase.
 func New(o Options) workload.Workload {
 	if o.Writes == nil {
 		o.Writes = new(Writes)
+	}
+	if o.Bundles == nil {
+		o.Bundles = new(Bundles)
 	}
 	k := &kube{Options: o}
 	for _, mixed := range o.Operation.Mix {
@@ -57,10 +63,11 @@ func New(o Options) workload.Workload {
 type kube struct {
 	Options
 	connections httpconn.Connections
-	template    *object.Template // of what is made, if anything is
-	version     string           // of the collection when the phase began, where lists ask for it
-	next        atomic.Int64     // object to delete next
-	mixed       []*kube          // on the same connections
+	template    *object.Template   // of what is made, if anything is
+	templates   []*object.Template // of a bundle
+	version     string             // of the collection when the phase began, where lists ask for it
+	next        atomic.Int64       // object to delete next
+	mixed       []*kube            // on the same connections
 }
 
 // Prepare makes the namespaces and opens the connections.
@@ -76,7 +83,7 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if k.User != "" {
 		identity = target.User(k.User)
 	}
-	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections, k.Tally.Of(k.Phase, string(identity))); err != nil {
+	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections, k.UserAgent, k.Tally.Of(k.Phase, string(identity))); err != nil {
 		return err
 	}
 	if err := k.readVersions(ctx); err != nil {
@@ -97,7 +104,7 @@ func (k *kube) Close() error {
 }
 
 // connect opens n connections over a version of HTTP as the identity.
-func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int, count *httpconn.Count) (httpconn.Connections, error) {
+func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int, userAgent string, count *httpconn.Count) (httpconn.Connections, error) {
 	config, err := api.RESTConfig(identity)
 	if err != nil {
 		return nil, err
@@ -106,7 +113,7 @@ func connect(ctx context.Context, version string, api target.KubeAPI, identity t
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
 	}
-	server.Count = count
+	server.UserAgent, server.Count = userAgent, count
 	opened, err := httpconn.Connect(ctx, version, server, "/version", n)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
@@ -131,6 +138,10 @@ func (k *kube) namespaces() ([]string, error) {
 		return k.templateOf(o.Churn.Objects)
 	case o.Ring != nil:
 		return k.templateOf(o.Ring.Objects)
+	case o.Bundle != nil:
+		return k.templatesOf(o.Bundle)
+	case o.Unbundle != nil:
+		return k.templatesOf(o.Unbundle.Bundle)
 	case o.Get != nil:
 		return of(*o.Get), nil
 	case o.Update != nil:
@@ -209,6 +220,11 @@ func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client,
 		return &churner{making, time.Duration(o.Churn.Wait)}, nil
 	case o.Ring != nil:
 		return &ring{creator: making, keep: o.Ring.Keep}, nil
+	case o.Bundle != nil:
+		return &bundler{c, k.Phase, k.templates, *o.Bundle, o.Bundle.Retry, k.Bundles.of(k.Phase), k.Created}, nil
+	case o.Unbundle != nil:
+		of := string(o.Unbundle.Of)
+		return &unbundler{&bundler{c, of, k.templates, *o.Unbundle.Bundle, o.Unbundle.Retry, k.Bundles.of(of), nil}, &k.next}, nil
 	case o.Watch != nil:
 		return newWatcher(c, *o.Watch), nil
 	case len(o.Mix) > 0:

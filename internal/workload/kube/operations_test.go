@@ -186,7 +186,7 @@ func makeOne(t *testing.T, c *creator, name string) {
 // ask sends a request as an identity and decodes the answer.
 func ask(t *testing.T, api target.KubeAPI, id target.Identity, method, path, body string, into any) {
 	t.Helper()
-	connections, err := connect(t.Context(), "2", api, id, 1, nil)
+	connections, err := connect(t.Context(), "2", api, id, 1, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
