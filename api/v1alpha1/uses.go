@@ -95,7 +95,11 @@ func (o Objects) resource() Resource {
 	if o.Template == "" {
 		return o.Resource
 	}
-	if found := regexp.MustCompile(`(?m)^kind:\s*(\w+)`).FindStringSubmatch(o.Template); found != nil {
+	for _, form := range []string{`(?m)^kind:\s*(\w+)`, `^\s*{[^{}]*\bkind:\s*(\w+)`} { // a block, or {in: braces}
+		found := regexp.MustCompile(form).FindStringSubmatch(o.Template)
+		if found == nil {
+			continue
+		}
 		for _, info := range Resources() {
 			if info.Kind == found[1] {
 				return info.Resource

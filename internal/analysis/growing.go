@@ -67,9 +67,10 @@ func (r *Run) pointOf(count float64) store.Point {
 	return store.Point{Parameter: r.Objects.Counts[0].String(), Value: count}
 }
 
-// momentary are the objectives that can be told second by second: those in PromQL.
+// momentary are the objectives that can be told second by second: those in
+// PromQL, and the guard's, which is known by when it ended the load.
 func (r *Run) momentary() []Objective {
-	return slices.DeleteFunc(slices.Clone(r.Objectives), func(o Objective) bool { return o.PromQL == "" })
+	return slices.DeleteFunc(slices.Clone(r.Objectives), func(o Objective) bool { return o.PromQL == "" && !o.guards() })
 }
 
 // missedAsAWhole says which other objectives the run missed: those on measures,
@@ -78,7 +79,7 @@ func (r *Run) momentary() []Objective {
 func (r *Run) missedAsAWhole() []string {
 	var all []string
 	for _, o := range r.Objectives {
-		if o.PromQL == "" && !o.Held && !r.unmeasured(o) {
+		if o.PromQL == "" && !o.guards() && !o.Held && !r.unmeasured(o) {
 			all = append(all, fmt.Sprintf("%s was missed in run %d, over its phase as a whole: at how many %s cannot be told, so the load line is that of the objectives in PromQL.", o.Name, r.Index, r.Objects.Counts[0]))
 		}
 	}
@@ -97,6 +98,13 @@ func (r *Run) breaches(within span) []breach {
 	var all []breach
 	for _, o := range r.momentary() {
 		b := breach{objective: o}
+		if o.guards() {
+			if o.Stopped != nil {
+				b.at = []float64{*o.Stopped}
+				all = append(all, b)
+			}
+			continue
+		}
 		worst := map[int64]float64{} // of several series, by moment
 		for _, series := range r.expressions[o.PromQL].within(r.moments(within)) {
 			for _, p := range series.Floats {

@@ -341,8 +341,8 @@ func telling() []string {
 	}
 }
 
-// told is the word of overload that a line has; empty if it has none.
-func told(line string) string {
+// overloadIn is the word of overload that a line has; empty if it has none.
+func overloadIn(line string) string {
 	for _, words := range telling() {
 		if strings.Contains(line, words) {
 			return words
@@ -356,7 +356,7 @@ func (r *Run) complaints() []Complaint {
 	found := map[[2]string]*Complaint{}
 	measured := r.measuredSeconds()
 	r.stored.LogLines(func(l store.LogLine) {
-		words := told(l.Text)
+		words := overloadIn(l.Text)
 		if words == "" || !within(l.At, measured) {
 			return
 		}
