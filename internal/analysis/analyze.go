@@ -86,6 +86,8 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 	if reader != nil {
 		defer reader.Close()
 		run.addUsage(ctx, reader)
+		run.addObjects(ctx, reader)
+		run.addMachine(ctx, reader)
 		run.addPanels(ctx, reader, laid.Panels)
 		run.addClients(ctx, reader)
 		run.addGraphs(ctx, reader)

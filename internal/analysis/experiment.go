@@ -126,6 +126,11 @@ type Growth struct {
 	// FirstPast is the first point past each bound that an objective sets on the same measure or, of a time
 	// without one, past a second.
 	FirstPast []Crossing `json:"firstPast,omitempty"`
+	// Binned says that the parameter is the number of objects of runs that grew: a point is the mean of
+	// the seconds in which there were about as many.
+	Binned bool `json:"binned,omitempty"`
+	// Line is what each object more costs; nil of what is not counted in bytes, or of a sweep or an axis.
+	Line *stats.Line `json:"line,omitempty"`
 }
 
 // GrowthPoint is the measure at one value of the parameter, over the runs.
@@ -145,7 +150,8 @@ type Crossing struct {
 }
 
 // LoadLine is the largest load at which every objective held: of a sweep in
-// one run, or of a search over several.
+// one run, of a search over several, or of the number of objects in a run that
+// grew.
 type LoadLine struct {
 	Cell design.Cell `json:"cell"`
 	// Block is that of a search, which looks for a load line in each.
@@ -160,6 +166,14 @@ type LoadLine struct {
 	Objective *Objective `json:"objective,omitempty"`
 	Run       int        `json:"run,omitempty"`
 	At        *float64   `json:"atSeconds,omitempty"`
+	// Grown says that the load is the number of objects of runs that grew.
+	Grown bool `json:"grown,omitempty"`
+	// Breaks are, of a run that grew, all objectives that broke, by when.
+	Breaks []Break `json:"breaks,omitempty"`
+	// LastHeld is, of a run that grew, the largest value at which every objective held again after that.
+	LastHeld *store.Point `json:"lastHeld,omitempty"`
+	// Bottleneck says what the machine was short of when it broke; nil if the machine was not observed.
+	Bottleneck *Bottleneck `json:"bottleneck,omitempty"`
 	// NotMeasured are the objectives that had a value at no load: the line is that of the others.
 	NotMeasured []string `json:"notMeasured,omitempty"`
 	// Tries are what a search tried, by value.
@@ -167,6 +181,20 @@ type LoadLine struct {
 	// Log is what the components wrote while it was measured, around that moment.
 	Log      []LogLine `json:"log,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// Break is an objective that broke while a run grew.
+type Break struct {
+	Objective string `json:"objective"`
+	Bound     string `json:"bound"`
+	Unit      string `json:"unit,omitempty"`
+	// Point is the number of objects when it broke first, At when (seconds from the run's start), and
+	// Value what it was then.
+	Point store.Point `json:"point"`
+	At    float64     `json:"atSeconds"`
+	Value float64     `json:"value"`
+	// Share is the share of the seconds from then on in which it was broken: 1 says that it broke for good.
+	Share float64 `json:"share"`
 }
 
 // Try is one value that a search tried.

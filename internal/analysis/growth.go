@@ -15,7 +15,8 @@ import (
 const fewestPoints = 3
 
 // growthOf says how measures grow along sweeps and along axes of numbers: the
-// primary ones, and the mean of every operation's times.
+// primary ones, and the mean of every operation's times; and how the write-up's
+// metrics grow with the number of objects.
 func growthOf(laid design.Design, groups []*group, list []Subject) []*Growth {
 	var all []*Growth
 	for _, s := range list {
@@ -34,7 +35,7 @@ func growthOf(laid design.Design, groups []*group, list []Subject) []*Growth {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Growth) int { return cmp.Compare(rankOf(a.Subject), rankOf(b.Subject)) })
-	return all
+	return append(all, alongObjects(groups)...)
 }
 
 func appendGrowth(all []*Growth, g *Growth) []*Growth {

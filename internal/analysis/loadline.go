@@ -13,7 +13,8 @@ import (
 )
 
 // loadLinesOf finds the largest loads at which every objective held: along each
-// sweep, over the runs of a cell; and of each search, over its probes.
+// sweep, and with the number of objects in runs that grew, over the runs of a
+// cell; and of each search, over its probes.
 func loadLinesOf(groups []*group) []*LoadLine {
 	var all []*LoadLine
 	for _, g := range groups {
@@ -34,6 +35,12 @@ func loadLinesOf(groups []*group) []*LoadLine {
 				if t, ok := run.tryStep(step); ok {
 					trials[step.Point.Parameter] = append(trials[step.Point.Parameter], t)
 				}
+			}
+			for _, t := range run.tryGrowth() {
+				if !slices.Contains(order, t.point.Parameter) {
+					order = append(order, t.point.Parameter)
+				}
+				trials[t.point.Parameter] = append(trials[t.point.Parameter], t)
 			}
 		}
 		for _, parameter := range order {
@@ -87,6 +94,13 @@ type trial struct {
 	within span
 	// judged are the objectives as they were at this load; those without a value were not measured.
 	judged []Objective
+	// grown says that the point is the number of objects of a run that grew.
+	grown bool
+	// breaks are, of a run that grew, all objectives that broke, and lastHeld where all held again.
+	breaks   []Break
+	lastHeld *store.Point
+	// untold are, of a run that grew, sentences on what it missed at a load that is not known.
+	untold []string
 }
 
 // tryStep says how a run fared at a point of a sweep; false says that nothing
@@ -264,10 +278,11 @@ func lineOf(trials []trial) *LoadLine {
 	slices.SortStableFunc(trials, func(a, b trial) int {
 		return cmp.Or(cmp.Compare(place(a.point), place(b.point)), cmp.Compare(a.run.Index, b.run.Index))
 	})
-	line := &LoadLine{Parameter: trials[0].point.Parameter}
+	line := &LoadLine{Parameter: trials[0].point.Parameter, Grown: trials[0].grown}
 	for i, t := range trials {
 		if !slices.Contains(line.Runs, t.run.Index) {
 			line.Runs = append(line.Runs, t.run.Index)
+			line.Warnings = append(line.Warnings, t.untold...)
 		}
 		switch {
 		case line.Broke != nil:
@@ -360,12 +375,19 @@ func triesOf(trials []trial) []Try {
 // explain says what broke first.
 func (l *LoadLine) explain(t trial) {
 	l.Objective, l.Run, l.At = t.broke, t.run.Index, t.at
+	l.Breaks, l.LastHeld = t.breaks, t.lastHeld
 	if t.note != "" {
 		l.Warnings = append(l.Warnings, t.note)
 	}
-	if t.at != nil {
-		l.Log = t.run.logAround(*t.at, t.within, t.broke == nil || t.broke.PromQL != "")
+	if t.at == nil {
+		return
 	}
+	// The moment is known of an expression, and of a death; a measure is of all the time under the load.
+	known, short := t.broke == nil || t.broke.PromQL != "", t.within
+	if known {
+		short = span{*t.at - secondsBefore, *t.at + secondsAfter}
+	}
+	l.Log, l.Bottleneck = t.run.logAround(*t.at, t.within, known), t.run.bottleneckIn(short)
 }
 
 // count warns if runs disagree about the load that broke.
@@ -391,8 +413,9 @@ const (
 	logWidth   = 130 // letters of a line; with its component and time it then fits into 160
 )
 
-// logAround is what the components wrote while a load was measured: warnings and
-// worse before others, and what is near a moment before what is far. Of a moment
+// logAround is what the components wrote while a load was measured: what tells of
+// overload before other warnings and worse, these before others, and what is near
+// a moment before what is far. Of a moment
 // that is known, what is farther than a few seconds has nothing to do with it.
 func (r *Run) logAround(at float64, within span, known bool) []LogLine {
 	if r.stored == nil {
@@ -405,13 +428,7 @@ func (r *Run) logAround(at float64, within span, known bool) []LogLine {
 		}
 	})
 	slices.SortStableFunc(near, func(a, b store.LogLine) int {
-		if a.Grave != b.Grave {
-			if a.Grave {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(math.Abs(a.At-at), math.Abs(b.At-at))
+		return cmp.Or(cmp.Compare(rankOfLine(a), rankOfLine(b)), cmp.Compare(math.Abs(a.At-at), math.Abs(b.At-at)))
 	})
 	near = near[:min(len(near), logLines)]
 	slices.SortStableFunc(near, func(a, b store.LogLine) int { return cmp.Compare(a.At, b.At) })
@@ -420,6 +437,16 @@ func (r *Run) logAround(at float64, within span, known bool) []LogLine {
 		lines = append(lines, LogLine{l.Component, &l.At, l.Brief(logWidth)})
 	}
 	return lines
+}
+
+func rankOfLine(l store.LogLine) int {
+	switch {
+	case overloadIn(l.Text) != "":
+		return 0
+	case l.Grave:
+		return 1
+	}
+	return 2
 }
 
 // loadLines compares what searches found, block by block.

@@ -61,6 +61,7 @@ type Run struct {
 	Steps      []*Step      `json:"steps"`
 	Objectives []Objective  `json:"objectives,omitempty"`
 	Components []Usage      `json:"components,omitempty"`
+	Objects    *Objects     `json:"objects,omitempty"`
 	// Clients are those of the API server, and Health is how the control plane fared; of a target that has one.
 	Clients     []*Client         `json:"clients,omitempty"`
 	Health      *Health           `json:"health,omitempty"`
@@ -78,6 +79,8 @@ type Run struct {
 	stored *store.Run
 	// expressions are the values of those in PromQL that were asked for, over the measured steps.
 	expressions map[string]answer
+	// machine is what was measured of it, by the figures of limits.
+	machine *Joined
 	// idle is how many CPUs of the machine had nothing to do in the measured steps; nil is not known.
 	idle *float64
 	// pausing is the share of the measured time for which the garbage collector stopped plimsoll.
@@ -210,6 +213,8 @@ type Figures struct {
 	Graphs []Graph
 	// CPU (in CPUs) and RSS, resident memory (in bytes), are by component; gaps are NaN.
 	CPU, RSS []Line
+	// Joined has the write-up's metrics beside the numbers of objects; nil of a run that observed none.
+	Joined *Joined
 	// Panels are what the scenario asks to be shown over time, in its order.
 	Panels []Panel
 	// Curves are the percentile curves of the measured operations.

@@ -96,6 +96,8 @@ func TestScripts(t *testing.T) {
 			"credential": credential,
 			"postgres":   postgres,
 			"sql":        sql,
+			"recompute":  recompute,
+			"dashboard":  dashboardOf,
 		},
 	})
 }

@@ -35,6 +35,7 @@ func (p *printer) experiment(result *analysis.Result) {
 	}
 	p.checks(result)
 	p.growth(result)
+	p.breaks(result)
 	p.tries(result)
 	p.loadLogs(result)
 	p.references(result)

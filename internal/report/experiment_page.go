@@ -11,30 +11,32 @@ import (
 // experimentView is what the page shows of all runs together.
 type experimentView struct {
 	*analysis.Result
-	Answer     verdict
-	Design     string
-	Groups     []comparisonGroup // primary, then exploratory
-	Hidden     []comparisonRow   // exploratory ones that are not notable
-	Notes      []string
-	Legend     string
-	Forest     *figure
-	Measures   []cellRow // of an experiment that compares nothing
-	Times      []timesTable
-	Checks     []checkRow
-	Profiled   []*analysis.Run // runs in which components were profiled
-	Load       *figure
-	Tries      []triesTable
-	LoadNotes  []string
-	Ratio      string // heads the column of ratios
-	Logs       []logGroup
-	Growth     []figure
-	Places     []place
-	Objectives []*overRuns
-	References []referenceRow
-	Clients    *clientsView
-	Graphs     []graphRow
-	Machine    *runView // whose environment is shown
-	Command    string
+	Answer      verdict
+	Design      string
+	Groups      []comparisonGroup // primary, then exploratory
+	Hidden      []comparisonRow   // exploratory ones that are not notable
+	Notes       []string
+	Legend      string
+	Forest      *figure
+	Measures    []cellRow // of an experiment that compares nothing
+	Times       []timesTable
+	Checks      []checkRow
+	Profiled    []*analysis.Run // runs in which components were profiled
+	Load        *figure
+	Tries       []triesTable
+	Breaks      []breakTable
+	Bottlenecks []bottleneckTable
+	LoadNotes   []string
+	Ratio       string // heads the column of ratios
+	Logs        []logGroup
+	Growth      []figure
+	Places      []place
+	Objectives  []*overRuns
+	References  []referenceRow
+	Clients     *clientsView
+	Graphs      []graphRow
+	Machine     *runView // whose environment is shown
+	Command     string
 }
 
 // comparisonGroup is a part of the table of comparisons.
@@ -78,7 +80,7 @@ func newExperimentView(result *analysis.Result, runs []runView) *experimentView 
 	}
 	v := &experimentView{
 		Result: result, Answer: answer(result), Design: designWords(result), Notes: comparisonWarnings(result),
-		Forest: newForest(result), Load: newLoadFigure(result), Logs: logsOf(result), Tries: triesOf(result), LoadNotes: loadNotes(result), Ratio: upperRatio(result), Growth: newGrowthFigures(result),
+		Forest: newForest(result), Load: newLoadFigure(result), Logs: logsOf(result), Tries: triesOf(result), Breaks: breaksOf(result), Bottlenecks: bottlenecksOf(result), LoadNotes: loadNotes(result), Ratio: upperRatio(result), Growth: newGrowthFigures(result),
 		References: referenceRows(result), Clients: newClientsView(result), Graphs: graphRows(result),
 	}
 	v.compare(result)

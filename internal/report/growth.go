@@ -18,6 +18,9 @@ func newGrowthFigures(result *analysis.Result) []figure {
 	var order []string
 	groups := map[string][]*analysis.Growth{}
 	for _, g := range result.Growth {
+		if g.Binned && len(result.Runs) == 1 {
+			continue // the run has it second by second
+		}
 		key := g.Name + "\x00" + g.Parameter
 		if groups[key] == nil {
 			order = append(order, key)

@@ -65,6 +65,7 @@ type runView struct {
 	Wide      *curveFigure
 	Charts    *charts // nil if there is nothing to draw
 	Heatmaps  []figure
+	Grown     *grownView // nil of a run that observed no objects
 	Reproduce string
 }
 
@@ -72,7 +73,7 @@ func newPage(result *analysis.Result) (*page, error) {
 	p := &page{Result: result, Title: titleOf(result), Lead: lead(result)}
 	points := pointsPerLine(result)
 	for _, run := range result.Runs {
-		p.Runs = append(p.Runs, newRunView(run, points, len(result.Runs) == 1))
+		p.Runs = append(p.Runs, newRunView(result, run, points))
 	}
 	p.Experiment, p.Collapsed = newExperimentView(result, p.Runs), severalRuns(result)
 	if p.Experiment != nil {
@@ -104,14 +105,14 @@ func policy(scripts []template.JS) string {
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src" + hashes
 }
 
-func newRunView(run *analysis.Run, points int, alone bool) runView {
+func newRunView(result *analysis.Result, run *analysis.Run, points int) runView {
 	colours := coloursOf(run)
 	lanes, ticks := timeline(run)
 	return runView{
-		Run: run, Verdict: judge(run, alone), Story: story(run), Lanes: lanes, Ticks: ticks,
+		Run: run, Verdict: judge(run, len(result.Runs) == 1), Story: story(run), Lanes: lanes, Ticks: ticks,
 		Results: resultGroups(run), Troubles: troublesOf(run),
 		Narrow: newCurveFigure(run, colours, 360, 300, points < maxPoints), Wide: newCurveFigure(run, colours, 1160, 420, points < maxPoints),
-		Charts: newCharts(run, colours, points), Heatmaps: newHeatmaps(run, 6), Reproduce: reproduce(run),
+		Charts: newCharts(run, colours, points), Heatmaps: newHeatmaps(run, 6), Grown: newGrownView(result, run), Reproduce: reproduce(run),
 	}
 }
 
@@ -262,6 +263,10 @@ func functions() template.FuncMap {
 		"afterFirst":  afterFirst,
 		"significant": significant,
 		"figure":      known,
+		"limit":       limitValue,
+		"number":      func(n int) string { return count(int64(n)) },
+		"objects":     objectsText,
+		"limitBound":  limitBound,
 		"ratio":       ratioCell,
 		"ratioOf":     func(v *float64) string { return choose(v == nil, absent, ratio(deref(v))) },
 		"centre":      centre,

@@ -35,6 +35,7 @@ func cases() map[string]func() *analysis.Result {
 		"axes":              axes,
 		"growing":           growing,
 		"swept":             swept,
+		"grown":             grown,
 		"few-blocks":        fewBlocks,
 		"repetitions":       repetitions,
 		"empty":             func() *analysis.Result { return &analysis.Result{Scenario: "empty"} },

@@ -62,6 +62,7 @@ func (p *printer) run(result *analysis.Result, run *analysis.Run) {
 	p.unmeasured(run)
 	p.troubles(run)
 	p.objectives(run)
+	p.grown(run)
 	p.usage(run)
 	p.notes(run.Warnings)
 }

@@ -669,6 +669,9 @@ func loadLineSentence(l *analysis.LoadLine, named bool) string {
 	if where := cellWords(l.Cell); where != "" && named {
 		name += " of " + where
 	}
+	if l.Grown {
+		return name + grownWords(l)
+	}
 	broke := ""
 	if l.Broke != nil {
 		broke = fmt.Sprintf("%s broke %s", pointText(l.Broke), brokenWords(l))
@@ -718,6 +721,9 @@ func growthSentence(g *analysis.Growth) string {
 	where := cellWords(g.Cell)
 	if where != "" {
 		where = ", " + where
+	}
+	if each := eachWords(g); each != "" {
+		words = each
 	}
 	s := fmt.Sprintf("%s%s: %s", upperName(subjectWords(g.Subject)), where, words)
 	for _, c := range g.FirstPast {
