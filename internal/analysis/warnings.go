@@ -29,6 +29,8 @@ func (r *Run) warn(stored *store.Run) {
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), Why: "the scenario has this fault, and its numbers are about it"})
 		case store.FaultMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
+		case store.Restarted:
+			r.Warnings = append(r.Warnings, Warning{About: "components", What: fmt.Sprintf("at %.1f s: %s", e.At, e.Message), Why: "it was started anew, and did nothing meanwhile; its log tells why it ended"})
 		case store.WaitMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: e.Message, Why: "what came next was measured on a target that was not as it should be", Mend: "see what keeps them, or raise the timeout of wait"})
 		case store.Unsettled:

@@ -324,6 +324,7 @@ const (
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
 	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
+	Restarted      EventKind = "restarted"    // a component that ended by itself
 	RunEnded       EventKind = "run-ended"
 )
 

@@ -72,6 +72,7 @@ type Target struct {
 	running    map[string]*process.Process // by component; stays after Close, for Describe
 	clients    map[string]*http.Client     // by certificate
 	failed     chan error
+	restarted  chan error
 	made       []string // removed by Close, last first
 	own        func(string) error
 	note       func(string)
@@ -152,7 +153,7 @@ func Start(ctx context.Context, o Options) (*Target, error) {
 			return nil, err
 		}
 	}
-	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
+	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, restarted: make(chan error, 64), own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
 	if err := t.start(ctx, o, p); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
@@ -203,6 +204,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Emulation
 		target.Folder
 		target.Disturbable
+		target.Restarting
 		target.Counting
 	}
 	switch {
@@ -415,6 +417,9 @@ func (t *Target) Processes() []target.Process {
 // Failed delivers the *process.ExitError of the first component that ends
 // without having been asked to.
 func (t *Target) Failed() <-chan error { return t.failed }
+
+// Restarted delivers what components ended with that are started anew.
+func (t *Target) Restarted() <-chan error { return t.restarted }
 
 // Describe says what runs, also after Close.
 func (t *Target) Describe(context.Context) (target.Description, error) {
