@@ -86,6 +86,8 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 		defer reader.Close()
 		run.addUsage(ctx, reader)
 		run.addPanels(ctx, reader, laid.Panels)
+		run.addClients(ctx, reader)
+		run.addGraphs(ctx, reader)
 	}
 	expressions := &remembering{evaluator: run.evaluatorOf(reader, stored), answers: map[string]answer{}}
 	run.expressions = expressions.answers
@@ -97,6 +99,7 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 	for _, info := range stored.Info.Objectives {
 		run.Objectives = append(run.Objectives, run.judge(ctx, expressions, stored.Info.Steps, info)...)
 	}
+	run.addStop(stored.Events)
 	run.warn(stored)
 	run.check(gathered)
 	return run
