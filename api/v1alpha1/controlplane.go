@@ -2,12 +2,16 @@ package v1alpha1
 
 // KubeControllerManager is one kube-controller-manager, with an identity of its own.
 type KubeControllerManager struct {
+	// Starts it anew when it ends by itself, as a kubelet does with a static Pod: one that loses its lease ends. Each time is an event, and a warning. Default: its end is that of the run.
+	Restart bool `json:"restart,omitempty"`
 	// Flags laid over plimsoll's own, such as kube-api-qps; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }
 
 // KubeScheduler is one kube-scheduler, with an identity of its own.
 type KubeScheduler struct {
+	// Starts it anew when it ends by itself, as a kubelet does with a static Pod: one that loses its lease ends. Each time is an event, and a warning. Default: its end is that of the run.
+	Restart bool `json:"restart,omitempty"`
 	// Flags laid over plimsoll's own, such as kube-api-qps; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }

@@ -33,6 +33,8 @@ func (r *Run) warn(stored *store.Run) {
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
 		case store.ProfileFailed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "it could not be profiled: " + e.Message})
+		case store.Restarted:
+			r.Warnings = append(r.Warnings, Warning{About: "components", What: fmt.Sprintf("at %.1f s: %s", e.At, e.Message), Why: "it was started anew, and did nothing meanwhile; its log tells why it ended"})
 		case store.WaitMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: e.Message, Why: "what came next was measured on a target that was not as it should be", Mend: "see what keeps them, or raise the timeout of wait"})
 		case store.Unsettled:

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -249,10 +250,27 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 			}
 		})
 	}
+	if restarting, ok := r.target.(target.Restarting); ok {
+		group.Go(func() { r.tellOfRestarts(beside, restarting) })
+	}
 	group.Go(func() { s.Run(beside) })
 	return func() {
 		cancel()
 		group.Wait()
+	}
+}
+
+// tellOfRestarts writes down what components ended with that are started anew.
+func (r *run) tellOfRestarts(ctx context.Context, t target.Restarting) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case end := <-t.Restarted():
+			first, _, _ := strings.Cut(end.Error(), "\n")
+			r.event(store.Restarted, "", first)
+			r.say("%s; it is started anew", first)
+		}
 	}
 }
 

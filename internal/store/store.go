@@ -334,6 +334,7 @@ const (
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
 	ProfileFailed  EventKind = "profile-failed"
 	WaitMissed     EventKind = "wait-missed" // what the step waited for did not come
+	Restarted      EventKind = "restarted"   // a component that ended by itself
 	Stopped        EventKind = "stopped"     // the guard or an objective ended the load in order
 	RunEnded       EventKind = "run-ended"
 )

@@ -107,6 +107,12 @@ type Counting interface {
 	Counters() prometheus.Gatherer
 }
 
+// Restarting is the capability of a target that starts components anew that end by themselves.
+type Restarting interface {
+	// Restarted delivers the *process.ExitError of each. It is never closed.
+	Restarted() <-chan error
+}
+
 // Process is one component's running process.
 type Process struct {
 	Component string `json:"component"`

@@ -65,6 +65,7 @@ type component struct {
 	// stopSignal asks it to end, deathSignal is what it gets when plimsoll dies;
 	// process.Spec has the defaults.
 	stopSignal, deathSignal syscall.Signal
+	restart                 bool // when it ends by itself
 	// tree says that it has child processes that do its work.
 	tree bool
 	// layer orders the stop: higher ones go first.
@@ -167,6 +168,10 @@ func (t *Target) boot(ctx context.Context) error {
 			t.running[c.name] = p
 			t.lock.Unlock()
 			close(gates[c.name])
+			if c.restart {
+				go t.revive(c.name, p)
+				return nil
+			}
 			supervise(p, failed, cancel) // which ends the wait for components that need this one
 			return nil
 		})
@@ -225,25 +230,72 @@ func (t *Target) run(ctx context.Context, c component) (*process.Process, error)
 	})
 }
 
+// reviveAfter is how long a component stays down that ended by itself.
+const reviveAfter = time.Second
+
+// revive starts a component anew whenever it ends by itself. That it cannot be
+// started is a failure like that of any other.
+func (t *Target) revive(name string, p *process.Process) {
+	for {
+		<-p.Exited()
+		end := p.Err()
+		if end == nil {
+			return // it was asked to
+		}
+		select {
+		case t.restarted <- end:
+		default: // nobody listens
+		}
+		time.Sleep(reviveAfter)
+		t.lock.Lock()
+		closed := t.closed
+		t.lock.Unlock()
+		if closed {
+			return
+		}
+		next, err := t.again(name)
+		if err != nil {
+			select {
+			case t.failed <- err:
+			default:
+			}
+			return
+		}
+		p = next
+	}
+}
+
 // restartReady is how long a component may take to be ready again: one of etcd
 // reads its whole log and opens its whole database first.
 const restartReady = 2 * time.Minute
 
 // restart starts a component that has ended once more, on the data that it has.
 func (t *Target) restart(name string) error {
+	p, err := t.again(name)
+	if err != nil {
+		return err
+	}
+	supervise(p, t.failed, func(error) {})
+	return nil
+}
+
+// again runs a component that has ended; one of a target that was closed meanwhile ends at once.
+func (t *Target) again(name string) (*process.Process, error) {
 	t.lock.Lock()
 	c := t.components[slices.IndexFunc(t.components, func(c component) bool { return c.name == name })]
 	t.lock.Unlock()
 	c.readyTimeout = restartReady
 	p, err := t.run(context.Background(), c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t.lock.Lock()
+	defer t.lock.Unlock()
+	if t.closed {
+		return p, p.Stop(context.Background())
+	}
 	t.running[name] = p
-	t.lock.Unlock()
-	supervise(p, t.failed, func(error) {})
-	return nil
+	return p, nil
 }
 
 // makeData makes the data folder anew, as its account's own. That of a

@@ -20,7 +20,7 @@ const (
 // buildControl gives a component of the control plane that is a client of the
 // API server and serves its own health and metrics, as kubeadm would configure
 // it, but on loopback. Leader election is left on, so that a lost lease shows.
-func buildControl(p *plane, name string, port int, own flags, document v1alpha1.Flags) ([]component, error) {
+func buildControl(p *plane, name string, port int, own flags, document v1alpha1.Flags, restart bool) ([]component, error) {
 	kubeconfig, err := p.Kubeconfig(target.Identity(name))
 	if err != nil {
 		return nil, err
@@ -44,6 +44,6 @@ func buildControl(p *plane, name string, port int, own flags, document v1alpha1.
 		needs: apiserverPart, // without which they exit at once
 		name:  name, binary: p.binaries[name], flags: fs, log: p.log(name),
 		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient, scrapeInterval: controlScrape,
-		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer,
+		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer, restart: restart,
 	}}, nil
 }

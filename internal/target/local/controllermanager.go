@@ -30,7 +30,7 @@ func buildControllerManager(p *plane) ([]component, error) {
 	return buildControl(p, controllerManagerPart, p.ports.controllerManager, flags{
 		{"service-account-private-key-file", p.keys.keyFile(serviceAccount)},
 		{"root-ca-file", p.keys.certFile(kubernetesCA)},
-	}, p.spec.KubeControllerManager.Flags)
+	}, p.spec.KubeControllerManager.Flags, p.spec.KubeControllerManager.Restart)
 }
 
 // awaitServiceAccount waits until pods may be made in the namespace default:

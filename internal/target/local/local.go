@@ -65,6 +65,7 @@ type Target struct {
 	components []component
 	running    map[string]*process.Process // by component; stays after Close, for Describe
 	failed     chan error
+	restarted  chan error
 	made       []string // removed by Close, last first
 	own        func(string) error
 	note       func(string)
@@ -139,7 +140,7 @@ var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not en
 // user may use the API server. ctx bounds the start only. Binaries are found, and
 // built if need be, before anything is started. A failed start is undone.
 func Start(ctx context.Context, o Options) (*Target, error) {
-	t := &Target{own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
+	t := &Target{own: o.Own, note: o.Note, restarted: make(chan error, 64), counters: prometheus.NewRegistry()}
 	var err error
 	if t.plane, err = t.newPlane(ctx, o, "", o.Spec); err != nil {
 		return nil, err
@@ -270,6 +271,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Emulation
 		target.Folder
 		target.Disturbable
+		target.Restarting
 		target.Counting
 	}
 	switch {
@@ -406,11 +408,11 @@ func (t *Target) Endpoints() []target.Endpoint {
 
 // Profiles says where a component serves profiles, if it does.
 func (t *Target) Profiles(component string) (url string, client *http.Client, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	for _, c := range t.components {
 		if c.name == component && c.profiles != "" {
-			return c.profiles, t.client(c.ca, c.observer), true
+			return c.profiles, c.plane.client(c.ca, c.observer), true
 		}
 	}
 	return "", nil, false
@@ -432,6 +434,9 @@ func (t *Target) Processes() []target.Process {
 // Failed delivers the *process.ExitError of the first component that ends
 // without having been asked to.
 func (t *Target) Failed() <-chan error { return t.failed }
+
+// Restarted delivers what components ended with that are started anew.
+func (t *Target) Restarted() <-chan error { return t.restarted }
 
 // Describe says what runs, also after Close.
 func (t *Target) Describe(context.Context) (target.Description, error) {

@@ -10,5 +10,5 @@ func buildScheduler(p *plane) ([]component, error) {
 	if p.spec.KubeScheduler == nil {
 		return nil, nil
 	}
-	return buildControl(p, schedulerPart, p.ports.scheduler, nil, p.spec.KubeScheduler.Flags)
+	return buildControl(p, schedulerPart, p.ports.scheduler, nil, p.spec.KubeScheduler.Flags, p.spec.KubeScheduler.Restart)
 }
