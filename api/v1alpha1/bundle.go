@@ -10,7 +10,7 @@ import (
 // KubeBundle makes objects that belong together, one of each template, and all of
 // them in one namespace and by the same name.
 type KubeBundle struct {
-	// YAML of the objects, in the order in which they are made; each a Go template that knows .Index, .Name, .Namespace and .Payload, and each of another kind. Default: a ConfigMap and a Secret, a Deployment of one Pod that mounts them, and a Service in front of it.
+	// YAML of the objects, in the order in which they are made; each a Go template that knows .Index, .Name, .Namespace, .Payload and .Node, as that of a fill does, and each of another kind. Default: a ConfigMap and a Secret, a Deployment of one Pod that mounts them, and a Service in front of it.
 	Templates []string `json:"templates,omitempty"`
 	// Namespace of the bundles.
 	Namespace Name `json:"namespace"`
@@ -22,10 +22,15 @@ type KubeBundle struct {
 	Read bool `json:"read,omitempty"`
 	// Deletes the objects again, the last one first. Otherwise they stay, for unbundle.
 	Delete bool `json:"delete,omitempty"`
+	// Keeps a ring of so many bundles per client: with each one more, the client deletes its oldest. Default: all stay.
+	Keep int `json:"keep,omitempty" jsonschema:"minimum=1"`
 	// Times how long after the answer to its creation a Deployment is seen to be available, or a Pod to be running, as the operation ready.
 	Ready bool `json:"ready,omitempty"`
 	// Sends again what the server rejects. Default: what is rejected stays undone.
 	Retry *Retry `json:"retry,omitempty"`
+
+	// Nodes is, in a plan, how many nodes kwok is given.
+	Nodes int `json:"nodes,omitempty" jsonschema:"-"`
 }
 
 // KubeUnbundle deletes the bundles that a phase before has made, each once, with
@@ -70,7 +75,7 @@ func (r *Retry) setDefaults() {
 
 // Objects are what a template of the bundle makes.
 func (b *KubeBundle) Objects(template string) Objects {
-	return Objects{Template: template, Namespace: b.Namespace, Namespaces: b.Namespaces, Payload: b.Payload}
+	return Objects{Template: template, Namespace: b.Namespace, Namespaces: b.Namespaces, Payload: b.Payload, Nodes: b.Nodes}
 }
 
 // BecomeReady are the resources among those of the bundle whose objects become ready.
@@ -83,6 +88,9 @@ func (b *KubeBundle) BecomeReady() []Resource {
 	}
 	return all
 }
+
+// Deletes says whether objects are deleted, at once or in turn.
+func (b *KubeBundle) Deletes() bool { return b.Delete || b.Keep > 0 }
 
 // findBundles has phases that delete bundles know what these are.
 func (s *Spec) findBundles() {
@@ -128,6 +136,8 @@ func (v *validator) bundle(path string, b *KubeBundle) {
 		kinds[resource] = true
 	}
 	switch {
+	case b.Keep > 0 && b.Delete:
+		v.fault(path+".keep", "has no place beside delete, which keeps nothing")
 	case b.Ready && b.Delete:
 		v.fault(path+".ready", "has no place beside delete, which does not wait for that")
 	case b.Ready && len(b.BecomeReady()) == 0:
@@ -141,7 +151,7 @@ func (b *KubeBundle) uses(add func(Resource, ...string)) {
 	if b.Read {
 		verbs = append(verbs, "get")
 	}
-	if b.Delete {
+	if b.Deletes() {
 		verbs = append(verbs, "delete")
 	}
 	for _, template := range b.Templates {
@@ -167,7 +177,7 @@ func (b *KubeBundle) operations() (whole, parts []string) {
 	if b.Read {
 		parts = append(parts, b.kinds("read")...)
 	}
-	if b.Delete {
+	if b.Deletes() {
 		parts = append(parts, b.kinds("delete")...)
 	}
 	if b.Ready {
@@ -192,6 +202,9 @@ func (b *KubeBundle) inWords() string {
 	where := " in namespace " + string(b.Namespace)
 	if b.Namespaces > 0 {
 		where = fmt.Sprintf(" in namespaces %s-0 to %s-%d", b.Namespace, b.Namespace, b.Namespaces-1)
+	}
+	if b.Keep > 0 {
+		where += fmt.Sprintf(", keeping a ring of %d per client", b.Keep)
 	}
 	return fmt.Sprintf("%s bundles of %s%s%s", verbs, strings.Join(kinds, ", "), where, b.Retry.inWords())
 }

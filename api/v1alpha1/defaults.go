@@ -9,6 +9,7 @@ func (s *Scenario) Default() {
 	spec.Repetitions = or(spec.Repetitions, 1)
 	spec.Seed = or(spec.Seed, 1)
 	spec.Target.setDefaults()
+	spec.setGuard()
 	if s := spec.Search; s != nil {
 		s.Factor = or(s.Factor, 2)
 		s.Within = or(s.Within, 0.1)
@@ -30,8 +31,45 @@ func (s *Scenario) Default() {
 			step.Phases[j].setDefaults()
 		}
 	}
+	spec.knowNodes()
 	spec.findBundles()
 	spec.expectWaits()
+}
+
+// knowNodes tells templates how many nodes there are for what they make.
+func (s *Spec) knowNodes() {
+	if s.Target.Local == nil || s.Target.Local.Kwok == nil {
+		return
+	}
+	nodes := *s.Target.Local.Kwok.Nodes
+	for _, p := range s.preparations() {
+		if p.Fill != nil {
+			p.Fill.Nodes = nodes
+		}
+	}
+	for _, step := range s.Steps {
+		for _, phase := range step.Phases {
+			if phase.Kube != nil {
+				phase.Kube.knowNodes(nodes)
+			}
+		}
+	}
+}
+
+func (k *KubeWorkload) knowNodes(nodes int) {
+	switch {
+	case k.Create != nil:
+		k.Create.Nodes = nodes
+	case k.Churn != nil:
+		k.Churn.Nodes = nodes
+	case k.Ring != nil:
+		k.Ring.Nodes = nodes
+	case k.Bundle != nil:
+		k.Bundle.Nodes = nodes
+	}
+	for i := range k.Mix {
+		k.Mix[i].KubeWorkload.knowNodes(nodes)
+	}
 }
 
 func (t *Target) setDefaults() {

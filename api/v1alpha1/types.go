@@ -56,6 +56,8 @@ type Spec struct {
 	Observe []Resource `json:"observe,omitempty" jsonschema:"uniqueItems=true"`
 	// What is done, one step after the other.
 	Steps []Step `json:"steps" jsonschema:"minItems=1"`
+	// Ends the load before this machine is lost. Default: with its defaults, for local targets; none for others.
+	Guard *Guard `json:"guard,omitempty"`
 	// Bounds that the run must keep; a missed one gives exit code 3.
 	Objectives []Objective `json:"objectives,omitempty"`
 	// Measures that the comparison of variants is about. All others are exploratory: shown, and held to a stricter test.
@@ -214,7 +216,7 @@ type Fill struct {
 type Objects struct {
 	// A resource whose objects have one key, data, with a payload.
 	Resource Resource `json:"resource,omitempty"`
-	// YAML of any object, as a Go template that knows .Index, .Name, .Namespace and .Payload. Name and namespace are set by plimsoll.
+	// YAML of any object, as a Go template that knows .Index, .Name, .Namespace, .Payload and .Node, one of the nodes that kwok is given, in turn. Name and namespace are set by plimsoll.
 	Template string `json:"template,omitempty"`
 	// Namespace of the objects.
 	Namespace Name `json:"namespace,omitempty"`
@@ -222,6 +224,9 @@ type Objects struct {
 	Namespaces int `json:"namespaces,omitempty" jsonschema:"minimum=1"`
 	// Bytes of payload in each object, before base64. Default 4B.
 	Payload Bytes `json:"payload,omitempty" jsonschema:"default=4B"`
+
+	// Nodes is, in a plan, how many nodes kwok is given.
+	Nodes int `json:"nodes,omitempty" jsonschema:"-"`
 }
 
 // Way is how a fill reaches the datastore.
@@ -484,4 +489,6 @@ type Objective struct {
 	Max *Bound `json:"max,omitempty"`
 	// Lower bound, with its unit, such as 99% or 50/s.
 	Min *Bound `json:"min,omitempty"`
+	// Ends the load, in order, once a bound on an expression has been broken for this long without a break, at any time from the start of the first measured step: what is looked for has been found. Default: the load goes on.
+	StopAfter Duration `json:"stopAfter,omitempty"`
 }

@@ -278,6 +278,9 @@ func (v *validator) objective(path string, o *Objective) {
 		v.fault(path, "needs exactly one of measure and promql")
 		return
 	}
+	if o.StopAfter > 0 && o.PromQL == "" {
+		v.fault(path+".stopAfter", "only a bound on promql can end the load: what a measure comes to is known when its phase is over")
+	}
 	if o.PromQL != "" { // its syntax is plan's to check, with the engine's own parser
 		if o.Max != nil && o.Min != nil && o.Max.Unit != o.Min.Unit {
 			v.fault(path, "max is in %s, but min is in %s", o.Max.Unit, o.Min.Unit)

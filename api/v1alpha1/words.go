@@ -216,6 +216,11 @@ func (o Objective) BoundInWords() string {
 	return strings.Join(bounds, " and ")
 }
 
+// Broken says whether a value is beyond a bound.
+func (o Objective) Broken(value float64) bool {
+	return o.Max != nil && value > o.Max.Value || o.Min != nil && value < o.Min.Value
+}
+
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

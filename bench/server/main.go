@@ -79,7 +79,7 @@ func run(ctx context.Context) (err error) {
 }
 
 func prepare(ctx context.Context, t *local.Target, namespace string, count, payload int) error {
-	if err := fill.Namespaces(ctx, t, []string{namespace}, "bench"); err != nil {
+	if err := fill.Namespaces(ctx, t, []string{namespace}, "bench", false); err != nil {
 		return err
 	}
 	if count == 0 {

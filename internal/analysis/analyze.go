@@ -99,6 +99,7 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 	for _, info := range stored.Info.Objectives {
 		run.Objectives = append(run.Objectives, run.judge(ctx, expressions, stored.Info.Steps, info)...)
 	}
+	run.addStop(stored.Events)
 	run.warn(stored)
 	run.check(gathered)
 	return run

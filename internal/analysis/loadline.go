@@ -100,9 +100,14 @@ func (r *Run) tryStep(step *Step) (trial, bool) {
 		return r.diedIn(t)
 	}
 	for _, o := range r.Objectives {
-		if o.PromQL != "" {
+		switch {
+		case o.PromQL != "":
 			o = r.expressionWithin(o, step)
-		} else if !step.has(o) {
+		case o.guards():
+			if *o.Stopped < step.Start || step.End < *o.Stopped {
+				continue
+			}
+		case !step.has(o):
 			continue
 		}
 		t.judge(o, func() *float64 { return r.firstPast(o, step) })
@@ -223,6 +228,9 @@ func (r *Run) expressionWithin(o Objective, step *Step) Objective {
 // first value past the bound; of a measure, which is about a phase as a whole,
 // the beginning of that. nil is not known.
 func (r *Run) firstPast(o Objective, step *Step) *float64 {
+	if o.guards() {
+		return o.Stopped
+	}
 	if o.PromQL == "" {
 		if m, err := measure.Parse(o.Measure); err == nil {
 			if phase := r.phase(m.Phase); phase != nil && phase.End > 0 {

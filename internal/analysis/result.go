@@ -67,6 +67,10 @@ type Run struct {
 	Warnings    []Warning         `json:"warnings,omitempty"`
 	Environment store.Environment `json:"environment"`
 
+	// Stopped says why the load was ended before the scenario was through: by the guard, or by an objective that
+	// says so. Such a run is complete, and has missed that objective.
+	Stopped string `json:"stopped,omitempty"`
+
 	// Figures are series for charts; they are rebuilt, not stored.
 	Figures *Figures `json:"-"`
 
@@ -168,10 +172,12 @@ type Objective struct {
 	N    int64  `json:"n"`
 	Held bool   `json:"held"`
 	Note string `json:"note,omitempty"`
+	// Stopped is when it ended the load, as an offset from the run's start.
+	Stopped *float64 `json:"stoppedSeconds,omitempty"`
 }
 
-// Subject is what is bounded: the measure, or the expression.
-func (o Objective) Subject() string { return cmp.Or(o.Measure, o.PromQL) }
+// Subject is what is bounded: the measure, the expression, or what the guard keeps free.
+func (o Objective) Subject() string { return cmp.Or(o.Measure, o.PromQL, o.Name) }
 
 // Usage is what one process used over the measured steps, or over the whole run
 // if none of them began.

@@ -27,6 +27,8 @@ func (r *Run) warn(stored *store.Run) {
 			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "there are gaps, or no values from then on"})
 		case store.FaultBegan:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), Why: "the scenario has this fault, and its numbers are about it"})
+		case store.Stopped:
+			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("the load was ended at %.1f s: %s", e.At, e.Message), Why: "so the scenario has it; what would have come next is not in the numbers"})
 		case store.FaultMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
 		case store.WaitMissed:

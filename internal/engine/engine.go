@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -117,6 +118,7 @@ type run struct {
 	counters   *prometheus.Registry // what plimsoll counts of the run
 	tally      *httpconn.Tally      // of requests to the Kubernetes API
 	followers  followers
+	measuring  atomic.Bool // since the first measured step began
 	bundles    kube.Bundles // that phases have made
 }
 
@@ -221,6 +223,8 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 	var group sync.WaitGroup
 	group.Go(func() { r.recorder.Run(beside, r.clock.Start()) })
 	group.Go(func() { r.watchResults(beside) })
+	group.Go(func() { r.watchMachine(beside) })
+	group.Go(func() { r.watchObjectives(beside) })
 	s := sampler.Sampler{
 		DB: r.metrics, Endpoints: r.target.Endpoints(), Interval: time.Second,
 		Folders: append([]string{r.writer.Dir()}, r.dataDirs()...), Own: []prometheus.Gatherer{r.counters},
@@ -271,6 +275,10 @@ func (r *run) watchResults(ctx context.Context) {
 
 // end closes everything and writes down how the run ended.
 func (r *run) end(err error) error {
+	if errors.Is(err, errStopped) {
+		r.Watcher.Say("%v", err)
+		err = nil // it came to the end that the scenario gives it
+	}
 	if err != nil {
 		switch {
 		case errors.Is(err, context.Canceled) && !errors.Is(err, ErrComponent):

@@ -85,14 +85,16 @@ func (r *run) count(ctx context.Context, all []*counted) {
 		for _, c := range all {
 			samples = append(samples, c.samples()...)
 		}
-		// The run's end must not cost its last second.
+		// The run's end must not cost its last second: what there is then is counted too.
 		if err := r.metrics.Append(context.WithoutCancel(ctx), at, samples); err != nil {
 			r.event(store.SamplingFailed, "", err.Error())
 			return
 		}
+		if ctx.Err() != nil {
+			return
+		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-tick.C:
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type readiness struct {
 	clock    loop.Clock
 	resource v1.Resource
-	follower *follow.Follower
+	state    func(key string) follow.State // of an object, at the moment
 
 	mu      sync.Mutex
 	shard   *record.Shard
@@ -28,7 +28,7 @@ const readyOp = "ready"
 // readiness times that of the objects of a resource that a phase makes, until the end of the run.
 func (r *run) readiness(f *follow.Follower, resource v1.Resource, phase v1.Name) *readiness {
 	ready := &readiness{
-		clock: r.clock, resource: resource, follower: f, shard: r.recorder.Shard(string(phase)), pending: map[string]time.Time{},
+		clock: r.clock, resource: resource, state: f.State, shard: r.recorder.Shard(string(phase)), pending: map[string]time.Time{},
 	}
 	stop := f.Listen(ready.heard)
 	r.followers.ended = append(r.followers.ended, func() {
@@ -48,7 +48,7 @@ func (r *readiness) created(resource v1.Resource, namespace, name string, answer
 	r.mu.Lock()
 	r.pending[key] = answered
 	r.mu.Unlock()
-	if r.follower.State(key) == follow.ReadyState(resource) { // seen before the answer
+	if r.state(key) == follow.ReadyState(resource) { // seen before the answer
 		r.settle(key, answered, record.OK, "")
 	}
 }

@@ -94,6 +94,7 @@ func (r *run) step(ctx context.Context, index int) error {
 		return fmt.Errorf("step %s: fault: %w", step.Name, err)
 	}
 	r.event(store.StepStarted, string(step.Name), "")
+	r.measuring.CompareAndSwap(false, *step.Measured)
 	started := r.clock.Now()
 	shown := r.show(func() Progress { return r.stepProgress(index, phases, started) })
 	undisturbed := r.disturb(ctx, step.Fault, disturbance)

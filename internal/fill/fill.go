@@ -65,8 +65,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// Namespaces makes the namespaces that are not there, as admin.
-func Namespaces(ctx context.Context, api target.KubeAPI, names []string, runID string) error {
+// Namespaces makes the namespaces that are not there, as admin, with what Pods
+// need in them if there are to be any.
+func Namespaces(ctx context.Context, api target.KubeAPI, names []string, runID string, pods bool) error {
 	c, err := newClient(api)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func Namespaces(ctx context.Context, api target.KubeAPI, names []string, runID s
 	defer c.close()
 	f := &filler{Options: Options{RunID: runID}, client: c}
 	for _, name := range names {
-		if err := f.ensureNamespace(ctx, name); err != nil {
+		if err := f.ensureNamespace(ctx, name, pods); err != nil {
 			return orCause(ctx, fmt.Errorf("make namespace %s: %w", name, err))
 		}
 	}
@@ -110,16 +111,8 @@ func (f *filler) ensureNamespaces(ctx context.Context) error {
 	group.SetLimit(max(f.Fill.Clients, 1))
 	for _, name := range f.template.Namespaces() {
 		group.Go(func() error {
-			if err := f.ensureNamespace(ctx, name); err != nil {
+			if err := f.ensureNamespace(ctx, name, f.template.Info().Resource == "pods"); err != nil {
 				return fmt.Errorf("make namespace %s: %w", name, err)
-			}
-			if f.template.Info().Resource != "pods" {
-				return nil
-			}
-			// A controller makes it a moment later, or, on targets that run none,
-			// never; and without it no Pod is admitted.
-			if err := f.ensure(ctx, "/api/v1/namespaces/"+name+"/serviceaccounts", "ServiceAccount", "default"); err != nil {
-				return fmt.Errorf("make the default service account of namespace %s: %w", name, err)
 			}
 			return nil
 		})
@@ -127,7 +120,7 @@ func (f *filler) ensureNamespaces(ctx context.Context) error {
 	return group.Wait()
 }
 
-func (f *filler) ensureNamespace(ctx context.Context, name string) error {
+func (f *filler) ensureNamespace(ctx context.Context, name string, pods bool) error {
 	if err := f.ensure(ctx, "/api/v1/namespaces", "Namespace", name); err != nil {
 		return err
 	}
@@ -141,6 +134,14 @@ func (f *filler) ensureNamespace(ctx context.Context, name string) error {
 	}
 	if namespace.Status.Phase == "Terminating" {
 		return errors.New("it is there, but is being deleted: wait until it is gone, or name another")
+	}
+	if !pods {
+		return nil
+	}
+	// A controller makes it a moment later, or, on targets that run none, never;
+	// and without it no Pod is admitted.
+	if err := f.ensure(ctx, "/api/v1/namespaces/"+name+"/serviceaccounts", "ServiceAccount", "default"); err != nil {
+		return fmt.Errorf("make its default service account: %w", err)
 	}
 	return nil
 }

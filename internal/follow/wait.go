@@ -105,7 +105,7 @@ func (w *Wait) wait(ctx context.Context, _ workload.Timer) workload.Result {
 			if w.stalled() < time.Duration(w.spec.Patience) {
 				continue
 			}
-			if why := w.reasons.find(ctx); why.hopeless {
+			if why := w.reasons.find(ctx); why.hopeless && !w.met() {
 				return w.miss(record.Failed, why, began)
 			}
 			w.postpone()

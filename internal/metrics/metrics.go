@@ -19,7 +19,8 @@ import (
 
 // DB is a database being written.
 type DB struct {
-	db *tsdb.DB
+	db     *tsdb.DB
+	engine *promql.Engine
 }
 
 // Series is a series that is appended to again and again; the database's own
@@ -41,7 +42,7 @@ func Create(dir string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open metrics database: %w", err)
 	}
-	return &DB{db}, nil
+	return &DB{db, newEngine()}, nil
 }
 
 func open(dir string) (*tsdb.DB, error) {
@@ -76,7 +77,7 @@ func (d *DB) Close() error {
 			err = fmt.Errorf("write metrics block: %w", err)
 		}
 	}
-	return errors.Join(err, d.db.Close())
+	return errors.Join(err, d.engine.Close(), d.db.Close())
 }
 
 // Reader reads a database, also that of a run that was killed.
@@ -113,12 +114,15 @@ func Open(dir string) (_ *Reader, err error) {
 		return nil, err
 	}
 	db.DisableCompactions()
-	engine := promql.NewEngine(promql.EngineOpts{
+	return &Reader{db, copied, newEngine()}, nil
+}
+
+func newEngine() *promql.Engine {
+	return promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: lookback,
 		EnableAtModifier: true, EnableNegativeOffset: true,
 		Parser: newParser(),
 	})
-	return &Reader{db, copied, engine}, nil
 }
 
 // Close removes the copy.
@@ -152,10 +156,19 @@ func (r *Reader) Range(ctx context.Context, expression string, start, end time.T
 // At evaluates a PromQL expression at one moment: a series with one value each,
 // in the order that the expression gives them.
 func (r *Reader) At(ctx context.Context, expression string, at time.Time) (promql.Matrix, error) {
+	return evaluate(ctx, r.engine, r.db, expression, at)
+}
+
+// At does the same in a database that is being written.
+func (d *DB) At(ctx context.Context, expression string, at time.Time) (promql.Matrix, error) {
+	return evaluate(ctx, d.engine, d.db, expression, at)
+}
+
+func evaluate(ctx context.Context, engine *promql.Engine, db storage.Queryable, expression string, at time.Time) (promql.Matrix, error) {
 	if err := CheckExpression(expression); err != nil {
 		return nil, err
 	}
-	query, err := r.engine.NewInstantQuery(ctx, r.db, nil, expression, at)
+	query, err := engine.NewInstantQuery(ctx, db, nil, expression, at)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expression, err)
 	}

@@ -24,6 +24,7 @@ const (
 	nameHole
 	namespaceHole
 	indexHole
+	nodeHole
 )
 
 // What stands in the holes while a frame is made. Should a template hold such a
@@ -31,11 +32,12 @@ const (
 const (
 	nameMark      = "plimsoll-mark-of-the-name-5e1f"
 	namespaceMark = "plimsoll-mark-of-the-namespace-5e1f"
+	nodeMark      = "plimsoll-mark-of-the-node-5e1f"
 	indexMark     = 7305318246019
 )
 
 // plainText says whether a template consists of text and bare fields, without
-// any condition, loop or function; and whether it shows the index.
+// any condition, loop or function; and whether it shows the index, or what goes by it.
 func plainText(list *parse.ListNode) (plain, indexed bool) {
 	for _, node := range list.Nodes {
 		action, isAction := node.(*parse.ActionNode)
@@ -54,7 +56,7 @@ func plainText(list *parse.ListNode) (plain, indexed bool) {
 		if !ok {
 			return false, false
 		}
-		indexed = indexed || slices.Equal(field.Ident, []string{"Index"})
+		indexed = indexed || slices.Equal(field.Ident, []string{"Index"}) || slices.Equal(field.Ident, []string{"Node"})
 	}
 	return true, indexed
 }
@@ -70,7 +72,7 @@ func (t *Template) newFrame() frame {
 	for _, i := range []int{0, 1, 2, 7, 8, 9, 10, 12, 64, 99, 100, 1000, 123456, 1_000_000, 12_345_678} {
 		name, namespace := t.Name(i), t.spread(i)
 		slow, err := t.slowJSON(i, name, namespace)
-		if err != nil || !bytes.Equal(slow, f.fill(i, name, namespace)) {
+		if err != nil || !bytes.Equal(slow, f.fill(i, name, namespace, t.node(i))) {
 			return nil
 		}
 	}
@@ -83,7 +85,7 @@ func cut(whole []byte) frame {
 	for {
 		first, next := len(whole), piece{text: whole}
 		length := 0
-		for h, mark := range map[hole]string{nameHole: nameMark, namespaceHole: namespaceMark, indexHole: strconv.Itoa(indexMark)} {
+		for h, mark := range map[hole]string{nameHole: nameMark, namespaceHole: namespaceMark, nodeHole: nodeMark, indexHole: strconv.Itoa(indexMark)} {
 			if at := bytes.Index(whole, []byte(mark)); at >= 0 && at < first {
 				first, length = at, len(mark)
 				next = piece{whole[:at], h}
@@ -97,12 +99,12 @@ func cut(whole []byte) frame {
 	}
 }
 
-// fill gives the JSON of an object. Names and namespaces hold nothing that JSON
-// would escape.
-func (f frame) fill(i int, name, namespace string) []byte {
+// fill gives the JSON of an object. Names, namespaces and nodes hold nothing that
+// JSON would escape.
+func (f frame) fill(i int, name, namespace, node string) []byte {
 	size := 0
 	for _, p := range f {
-		size += len(p.text) + max(len(name), len(namespace), len("-9223372036854775808"))
+		size += len(p.text) + max(len(name), len(namespace), len(node), len("-9223372036854775808"))
 	}
 	whole := make([]byte, 0, size)
 	for _, p := range f {
@@ -112,6 +114,8 @@ func (f frame) fill(i int, name, namespace string) []byte {
 			whole = append(whole, name...)
 		case namespaceHole:
 			whole = append(whole, namespace...)
+		case nodeHole:
+			whole = append(whole, node...)
 		case indexHole:
 			whole = strconv.AppendInt(whole, int64(i), 10)
 		}

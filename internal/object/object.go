@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"text/template"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -111,6 +112,20 @@ func (t *Template) Namespace(i int) string {
 	return t.spread(i)
 }
 
+// node is the one that object i is for; empty, if kwok is given none.
+func (t *Template) node(i int) string {
+	switch {
+	case t.objects.Nodes == 0:
+		return ""
+	case i == indexMark:
+		return nodeMark
+	}
+	return nodePrefix + strconv.Itoa(i%t.objects.Nodes)
+}
+
+// nodePrefix begins the names of the nodes that a local target makes.
+const nodePrefix = "node-"
+
 func (t *Template) spread(i int) string {
 	if t.objects.Namespaces == 0 {
 		return string(t.objects.Namespace)
@@ -147,7 +162,7 @@ func (t *Template) UID(name, namespace string) string {
 // JSON gives object i under a name and in a namespace, with the run's label.
 func (t *Template) JSON(i int, name, namespace string) ([]byte, error) {
 	if t.frame != nil {
-		return t.frame.fill(i, name, namespace), nil
+		return t.frame.fill(i, name, namespace, t.node(i)), nil
 	}
 	return t.slowJSON(i, name, namespace)
 }

@@ -41,12 +41,13 @@ func TestTemplatesGiveObjects(t *testing.T) {
 		{"with a number that YAML reads in its own way", meta + "data: {a: 0{{.Index}}}\n", stamped(label, `"data":{"a":9},`), false, false},
 		{"with a condition", meta + "data: {a: {{if gt .Index 5}}many{{else}}few{{end}}}\n", stamped(label, `"data":{"a":"many"},`), false, false},
 		{"with a function", meta + "data: {a: 'n{{mod .Index 4}}-{{div .Index 4}}'}\n", stamped(label, `"data":{"a":"n1-2"},`), false, false},
+		{"with the node", meta + "data: {a: '{{.Node}}'}\n", stamped(label, `"data":{"a":"node-1"},`), true, false},
 		{"with its own name, namespace and run label, which are ours", meta + "metadata: {name: x, generateName: y, namespace: z, labels: {plimsoll.dev/run: other, a: b}}\n",
 			stamped(`"labels":{"a":"b","plimsoll.dev/run":"`+runID+`"},`, ""), true, true},
 		{"after a comment and a document mark", "# mine\n---\n" + meta, stamped(label, ""), true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			template := mustNew(t, v1.Objects{Template: row.template, Namespace: "space", Payload: 4})
+			template := mustNew(t, v1.Objects{Template: row.template, Namespace: "space", Payload: 4, Nodes: 4})
 			got, err := template.JSON(9, template.Name(9), template.Namespace(9))
 			if err != nil {
 				t.Fatal(err)
@@ -66,7 +67,7 @@ func TestFaultsOfTemplates(t *testing.T) {
 		{"an action that is not closed", meta + "data: {{.Index\n", "template line 4: unclosed action started at object:3"},
 		{"an unknown function", meta + "\ndata: {{upper .Name}}\n", `template line 4: function "upper" not defined`},
 		{"an unknown field", meta + "data: {a: {{.Nmae}}}\n", "template line 3:"},
-		{"an unknown field, and what there is", meta + "data: {a: {{.Nmae}}}\n", "a template knows .Index, .Name, .Namespace and .Payload"},
+		{"an unknown field, and what there is", meta + "data: {a: {{.Nmae}}}\n", "a template knows .Index, .Name, .Namespace, .Payload and .Node"},
 		{"an index that only some have", meta + "data: {a: {{slice \"x\" .Index 1}}{{index \"x\" .Index}}}\n", "object 1 of the template: template line 3:"},
 		{"YAML that is broken", meta + "data: {a: b\nmore: c\n", "line 4"},
 		{"YAML that is badly indented", meta + "data:\n  a: b\n c: d\n", "5 |  c: d"},

@@ -23,8 +23,8 @@ const sourceName = "object"
 
 // fields are what a template knows.
 type fields struct {
-	Index                    int
-	Name, Namespace, Payload string
+	Index                          int
+	Name, Namespace, Payload, Node string
 }
 
 func parseTemplate(text string) (*template.Template, error) {
@@ -63,8 +63,8 @@ func templateError(err error) error {
 // render executes the template and reads what it gives.
 func (t *Template) render(i int, name, namespace string) (map[string]any, error) {
 	var text bytes.Buffer
-	if err := t.source.Execute(&text, fields{i, name, namespace, t.payload}); err != nil {
-		return nil, fmt.Errorf("%w (a template knows .Index, .Name, .Namespace and .Payload)", templateError(err))
+	if err := t.source.Execute(&text, fields{i, name, namespace, t.payload, t.node(i)}); err != nil {
+		return nil, fmt.Errorf("%w (a template knows .Index, .Name, .Namespace, .Payload and .Node)", templateError(err))
 	}
 	if line := secondDocument(text.String()); line > 0 {
 		return nil, yamlError(text.String(), line, "a second document begins here; a template makes one object")

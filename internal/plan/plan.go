@@ -224,11 +224,18 @@ func (p *Plan) Print(w io.Writer) error {
 	if observed := first.Spec.Observe; len(observed) > 0 {
 		fmt.Fprintf(table, "observe\t%s, counted every second\n", v1.ResourcesInWords(observed))
 	}
+	if guard := first.Spec.Guard; guard != nil && *guard != (v1.Guard{}) {
+		fmt.Fprintf(table, "guard\t%s\n", guard.InWords())
+	}
 	for i, step := range first.Spec.Steps {
 		printStep(table, i+1, step)
 	}
 	for _, o := range first.Spec.Objectives {
-		fmt.Fprintf(table, "objective\t%s%s %s\n", o.Measure, o.PromQL, o.BoundInWords())
+		stop := ""
+		if o.StopAfter > 0 {
+			stop = fmt.Sprintf("; broken for %v, it ends the load", time.Duration(o.StopAfter))
+		}
+		fmt.Fprintf(table, "objective\t%s%s %s%s\n", o.Measure, o.PromQL, o.BoundInWords(), stop)
 	}
 	p.printDesign(table)
 	e := p.Estimate

@@ -73,6 +73,9 @@ func (p *printer) header(result *analysis.Result, run *analysis.Run) {
 	}
 	status := fmt.Sprintf("complete in %s", seconds(run.Duration))
 	as := green
+	if run.Stopped != "" {
+		status = fmt.Sprintf("ended early, in %s", seconds(run.Duration))
+	}
 	if run.Status != analysis.Complete {
 		status = fmt.Sprintf("%s at %s", run.Status, seconds(run.Duration))
 		as = red

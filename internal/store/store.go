@@ -300,9 +300,12 @@ type Event struct {
 	// At is the offset from the run's start, in seconds.
 	At   float64   `json:"at"`
 	Kind EventKind `json:"kind"`
-	// Name of the step, phase or component that it happened to.
+	// Name of the step, phase, component or objective that it happened to.
 	Name    string `json:"name,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Bound is the one of the guard that ended the load, and Value what there was.
+	Bound *ObjectiveInfo `json:"bound,omitempty"`
+	Value *float64       `json:"value,omitempty"`
 }
 
 // EventKind is a kind of event.
@@ -324,6 +327,7 @@ const (
 	FaultEnded     EventKind = "fault-ended"
 	FaultMissed    EventKind = "fault-missed" // its step ended before it began
 	WaitMissed     EventKind = "wait-missed"  // what the step waited for did not come
+	Stopped        EventKind = "stopped"      // the guard or an objective ended the load in order
 	RunEnded       EventKind = "run-ended"
 )
 

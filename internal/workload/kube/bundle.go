@@ -70,6 +70,7 @@ type bundler struct {
 	retry     *v1.Retry
 	made      *atomic.Int64
 	created   Created
+	kept      []int // the client's ring, oldest first
 }
 
 // member is an object of a bundle.
@@ -98,21 +99,22 @@ func (b *bundler) members(i int, render bool) []member {
 }
 
 func (b *bundler) Next() (workload.Op, bool) {
-	all := b.members(int(b.made.Add(1))-1, true)
+	i := int(b.made.Add(1)) - 1
+	all := b.members(i, true)
 	return workload.Op{Kind: "bundle", Do: func(ctx context.Context, timer workload.Timer) workload.Result {
 		work, cancel := ctx, context.CancelFunc(func() {})
 		if b.spec.Delete { // what was made must go, also when the run is cut short
 			work, cancel = outlive(ctx, cleanupTime)
 		}
 		defer cancel()
-		return b.bundle(work, ctx, timer, all)
+		return b.bundle(work, ctx, timer, all, i)
 	}}, true
 }
 
 // bundle makes the objects one after the other, up to the first that cannot be
 // made; reads them back; and deletes those that were made, if they are to go. No
 // object is made any more once cut is done.
-func (b *bundler) bundle(ctx, cut context.Context, timer workload.Timer, all []member) workload.Result {
+func (b *bundler) bundle(ctx, cut context.Context, timer workload.Timer, all []member, i int) workload.Result {
 	t := trying{bundler: b, timer: timer, cut: cut}
 	made := all[:0]
 	for _, o := range all {
@@ -131,10 +133,25 @@ func (b *bundler) bundle(ctx, cut context.Context, timer workload.Timer, all []m
 			})
 		}
 	}
-	if b.spec.Delete {
+	switch {
+	case b.spec.Delete:
 		t.delete(ctx, made)
+	case b.spec.Keep > 0:
+		t.turn(ctx, i)
 	}
 	return t.result
+}
+
+// turn takes a bundle into the ring, and deletes the oldest when it is one too
+// many. Nothing of it is tried twice: what a failed request leaves stays.
+func (t *trying) turn(ctx context.Context, i int) {
+	t.kept = append(t.kept, i)
+	if len(t.kept) <= t.spec.Keep {
+		return
+	}
+	oldest := t.kept[0]
+	t.kept = append(t.kept[:0], t.kept[1:]...)
+	t.delete(ctx, t.members(oldest, false))
 }
 
 func (b *bundler) make(ctx context.Context, o member) workload.Result {

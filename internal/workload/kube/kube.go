@@ -76,7 +76,7 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("phase %s: %w", k.Phase, err)
 	}
-	if err := fill.Namespaces(ctx, k.API, namespaces, k.RunID); err != nil {
+	if err := fill.Namespaces(ctx, k.API, namespaces, k.RunID, k.makesPods()); err != nil {
 		return err
 	}
 	identity := target.Load
@@ -101,6 +101,12 @@ func (k *kube) Close() error {
 		k.Writes.Unwatch()
 	}
 	return k.connections.Close()
+}
+
+// makesPods says whether Pods are made, which need an account in their namespace.
+func (k *kube) makesPods() bool {
+	of := func(t *object.Template) bool { return t != nil && t.Info().Resource == "pods" }
+	return of(k.template) || slices.ContainsFunc(k.templates, of) || slices.ContainsFunc(k.mixed, (*kube).makesPods)
 }
 
 // connect opens n connections over a version of HTTP as the identity.
@@ -221,10 +227,10 @@ func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client,
 	case o.Ring != nil:
 		return &ring{creator: making, keep: o.Ring.Keep}, nil
 	case o.Bundle != nil:
-		return &bundler{c, k.Phase, k.templates, *o.Bundle, o.Bundle.Retry, k.Bundles.of(k.Phase), k.Created}, nil
+		return &bundler{c, k.Phase, k.templates, *o.Bundle, o.Bundle.Retry, k.Bundles.of(k.Phase), k.Created, nil}, nil
 	case o.Unbundle != nil:
 		of := string(o.Unbundle.Of)
-		return &unbundler{&bundler{c, of, k.templates, *o.Unbundle.Bundle, o.Unbundle.Retry, k.Bundles.of(of), nil}, &k.next}, nil
+		return &unbundler{&bundler{c, of, k.templates, *o.Unbundle.Bundle, o.Unbundle.Retry, k.Bundles.of(of), nil, nil}, &k.next}, nil
 	case o.Watch != nil:
 		return newWatcher(c, *o.Watch), nil
 	case len(o.Mix) > 0:

@@ -158,6 +158,20 @@ func TestRealOperations(t *testing.T) {
 		}
 	})
 
+	t.Run("ring of bundles", func(t *testing.T) {
+		keep := &v1.KubeBundle{Namespace: "rings", Keep: 5, Templates: []string{"apiVersion: v1\nkind: ConfigMap\n", "apiVersion: v1\nkind: Secret\n"}}
+		sum := performAll(t, open(t, Options{API: tg, Phase: "ring", Operation: v1.KubeWorkload{Bundle: keep}}, 3), 20)
+		if sum.operations != 60 || sum.parts != 2*(60+45) {
+			t.Errorf("%+v; want 60 bundles of 120 creations and 90 deletions", sum)
+		}
+		for _, resource := range []v1.Resource{v1.ConfigMaps, v1.Secrets} {
+			list := &v1.KubeList{Resource: resource, Namespace: "rings"}
+			if left := performAll(t, open(t, Options{API: tg, Phase: "look", Operation: v1.KubeWorkload{List: list}}, 1), 1).Items; left != 15 {
+				t.Errorf("%d %s are left in the rings; want 15", left, resource)
+			}
+		}
+	})
+
 	t.Run("mix", func(t *testing.T) {
 		operation := v1.KubeWorkload{Mix: []v1.KubeMixed{
 			{Weight: 3, KubeWorkload: v1.KubeWorkload{Get: &filled}},
