@@ -15,6 +15,8 @@ import (
 
 // Graph is a few lines over time that belong together. Lines are in the order of their names.
 type Graph struct {
+	// Place is where it stands among the others, which not every run has.
+	Place       int
 	Title, Unit string
 	Lines       []GraphLine
 }
@@ -76,8 +78,8 @@ func (r *Run) addGraphs(ctx context.Context, reader *metrics.Reader) {
 	if r.Clients == nil || measured.end == 0 {
 		return
 	}
-	for _, query := range graphQueries() {
-		graph := Graph{Title: query.title, Unit: string(query.unit)}
+	for place, query := range graphQueries() {
+		graph := Graph{Place: place, Title: query.title, Unit: string(query.unit)}
 		for _, lines := range query.lines {
 			found, err := r.graphLines(ctx, reader, lines, measured)
 			if err != nil {

@@ -339,12 +339,12 @@ func graphsOf(baseline bool, run int) []analysis.Graph {
 		}
 		return l
 	}
-	memory := analysis.Graph{Title: "Resident memory", Unit: "bytes"}
+	memory := analysis.Graph{Place: 9, Title: "Resident memory", Unit: "bytes"}
 	for i := range 9 {
 		memory.Lines = append(memory.Lines, line(fmt.Sprintf("component-%d", i), float64((i+1)<<24)))
 	}
 	if baseline {
 		return []analysis.Graph{{Title: "429s received by the control plane", Unit: "per second", Lines: []analysis.GraphLine{line("kube-scheduler", 2), line("kwok", 5)}}, memory}
 	}
-	return []analysis.Graph{{Title: "Wait in queue at p99, by priority level", Unit: "seconds", Lines: []analysis.GraphLine{line("global-default", 0.4)}}, memory}
+	return []analysis.Graph{{Place: 5, Title: "Wait in queue at p99, by priority level", Unit: "seconds", Lines: []analysis.GraphLine{line("global-default", 0.4)}}, memory}
 }

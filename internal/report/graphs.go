@@ -40,7 +40,7 @@ func graphRows(result *analysis.Result) []graphRow {
 		for _, run := range cell.runs {
 			for _, g := range run.Figures.Graphs {
 				if !slices.ContainsFunc(titles, func(t analysis.Graph) bool { return t.Title == g.Title }) {
-					titles = append(titles, analysis.Graph{Title: g.Title, Unit: g.Unit})
+					titles = append(titles, analysis.Graph{Place: g.Place, Title: g.Title, Unit: g.Unit})
 				}
 				for _, l := range g.Lines {
 					longest = max(longest, float64(len(l.Values)-1)*analysis.GraphStep)
@@ -48,6 +48,7 @@ func graphRows(result *analysis.Result) []graphRow {
 			}
 		}
 	}
+	slices.SortStableFunc(titles, func(a, b analysis.Graph) int { return a.Place - b.Place })
 	var rows []graphRow
 	for _, t := range titles {
 		rows = append(rows, newGraphRow(t, cells, longest))
