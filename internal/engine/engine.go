@@ -118,7 +118,7 @@ type run struct {
 	counters   *prometheus.Registry // what plimsoll counts of the run
 	tally      *httpconn.Tally      // of requests to the Kubernetes API
 	followers  followers
-	measuring  atomic.Bool // since the first measured step began
+	measuring  atomic.Bool  // since the first measured step began
 	bundles    kube.Bundles // that phases have made
 }
 

@@ -105,7 +105,7 @@ func (r *run) watchMachine(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		short := shortage(r.spec.Guard, sampler.ReadSpare(ctx, r.writer.Dir(), r.dataDir()))
+		short := shortage(r.spec.Guard, sampler.ReadSpare(ctx, append([]string{r.writer.Dir()}, r.dataDirs()...)...))
 		if short == nil {
 			broken = 0
 			continue
