@@ -86,6 +86,8 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 		defer reader.Close()
 		run.addUsage(ctx, reader)
 		run.addPanels(ctx, reader, laid.Panels)
+		run.addClients(ctx, reader)
+		run.addGraphs(ctx, reader)
 	}
 	expressions := &remembering{evaluator: run.evaluatorOf(reader, stored), answers: map[string]answer{}}
 	run.expressions = expressions.answers

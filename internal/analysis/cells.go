@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/stats"
@@ -25,6 +26,7 @@ func experimentOf(result *Result, laid design.Design) Experiment {
 	e.LoadLines = loadLinesOf(groups)
 	e.Comparisons = comparisonsOf(laid, groups, list, e.LoadLines)
 	e.Growth = growthOf(laid, groups, list)
+	e.Clients = clientsOf(groups)
 	e.References = referencesOf(laid, groups)
 	e.warnOfDesign(groups)
 	e.warnOfResidue(groups)
@@ -45,8 +47,8 @@ func (e *Experiment) warn(about, what, why, mend string) {
 func (e *Experiment) exclude(runs []*Run) {
 	for _, run := range runs {
 		if rule := run.excludedBy(); rule != "" {
-			if run.Reason != "" {
-				rule += ": " + run.Reason
+			if reason, _, _ := strings.Cut(run.Reason, "\n"); reason != "" { // a log's last lines may follow it
+				rule += ": " + reason
 			}
 			e.Excluded = append(e.Excluded, Exclusion{run.Index, run.Name, rule})
 		}

@@ -19,6 +19,8 @@ type Experiment struct {
 	Growth []*Growth `json:"growth,omitempty"`
 	// LoadLines are the largest loads at which every objective held.
 	LoadLines []*LoadLine `json:"loadLines,omitempty"`
+	// Clients are what the clients of the API server got, cell by cell; of a target with a control plane.
+	Clients []*ClientCells `json:"clients,omitempty"`
 	// References are published figures beside ours.
 	References []*Reference `json:"references,omitempty"`
 	// Excluded are runs that are in no comparison, by rules that were there before them.

@@ -51,16 +51,19 @@ type Run struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// Cell is the combination of variant and parameters that it is a run of, and Block, from 1, the round in
 	// which it was; Probe is the value that a search tried with it.
-	Cell        design.Cell       `json:"cell"`
-	Block       int               `json:"block,omitempty"`
-	Probe       *store.Point      `json:"probe,omitempty"`
-	Seed        uint64            `json:"seed"`
-	Started     time.Time         `json:"started"`
-	Duration    float64           `json:"durationSeconds"`
-	Ready       float64           `json:"targetReadySeconds,omitempty"` // from the run's start
-	Steps       []*Step           `json:"steps"`
-	Objectives  []Objective       `json:"objectives,omitempty"`
-	Components  []Usage           `json:"components,omitempty"`
+	Cell       design.Cell  `json:"cell"`
+	Block      int          `json:"block,omitempty"`
+	Probe      *store.Point `json:"probe,omitempty"`
+	Seed       uint64       `json:"seed"`
+	Started    time.Time    `json:"started"`
+	Duration   float64      `json:"durationSeconds"`
+	Ready      float64      `json:"targetReadySeconds,omitempty"` // from the run's start
+	Steps      []*Step      `json:"steps"`
+	Objectives []Objective  `json:"objectives,omitempty"`
+	Components []Usage      `json:"components,omitempty"`
+	// Clients are those of the API server, and Health is how the control plane fared; of a target that has one.
+	Clients     []*Client         `json:"clients,omitempty"`
+	Health      *Health           `json:"health,omitempty"`
 	Warnings    []Warning         `json:"warnings,omitempty"`
 	Environment store.Environment `json:"environment"`
 
@@ -201,6 +204,8 @@ type Figures struct {
 	// Outcomes are operations per second, by phase, operation and outcome. Seconds without any are 0
 	// while the phase runs and NaN before and after.
 	Outcomes []Line
+	// Graphs show the API server and its clients over time; none without a control plane.
+	Graphs []Graph
 	// CPU (in CPUs) and RSS, resident memory (in bytes), are by component; gaps are NaN.
 	CPU, RSS []Line
 	// Panels are what the scenario asks to be shown over time, in its order.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/store"
@@ -71,8 +72,12 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(env.WorkDir, "small.yaml"), small, 0o644)
 		},
 		Condition: func(condition string) (bool, error) {
-			if condition == "root" {
+			switch condition {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "throttle":
+				_, err := os.Stat(blkio + "/blkio.throttle.write_iops_device")
+				return os.Geteuid() == 0 && err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", condition)
 		},
@@ -84,6 +89,7 @@ func TestScripts(t *testing.T) {
 			"listen":     listen,
 			"edit":       edit,
 			"smalldisk":  smallDisk,
+			"slowdisk":   slowDisk,
 			"within":     within,
 			"kube":       kube,
 			"refused":    refused,
@@ -276,6 +282,32 @@ func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(dir, 0o755))
 	ts.Check(syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+args[1]))
 	ts.Defer(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+}
+
+// blkio is where version 1 of control groups throttles disks.
+const blkio = "/sys/fs/cgroup/blkio"
+
+// slowdisk VARIABLE WRITES makes a control group whose processes may write to the
+// disk of the script's folder only so often a second, and keeps its folder.
+func slowDisk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: slowdisk VARIABLE WRITES")
+	}
+	group, err := os.MkdirTemp(blkio, "plimsoll-test-")
+	ts.Check(err)
+	ts.Defer(func() { _ = os.Remove(group) })
+	var stat syscall.Stat_t
+	ts.Check(syscall.Stat(ts.MkAbs("."), &stat))
+	device, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev)))
+	ts.Check(err)
+	if _, err := os.Stat(device + "/partition"); err == nil {
+		device = filepath.Dir(device)
+	}
+	number, err := os.ReadFile(device + "/dev")
+	ts.Check(err)
+	rule := strings.TrimSpace(string(number)) + " " + args[1]
+	ts.Check(os.WriteFile(group+"/blkio.throttle.write_iops_device", []byte(rule), 0o644))
+	ts.Setenv(args[0], group)
 }
 
 // within SECONDS COMMAND... fails if the script's command takes longer.

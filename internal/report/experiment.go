@@ -25,6 +25,7 @@ func (p *printer) experiment(result *analysis.Result) {
 	for _, s := range answer(result).Sentences {
 		p.told("", s)
 	}
+	p.clients(result)
 	p.comparisons(result)
 	if len(result.Comparisons) == 0 && severalRuns(result) {
 		p.cells(result)

@@ -286,3 +286,65 @@ func large() *analysis.Result {
 	}
 	return result
 }
+
+// dropped is an experiment with a whole control plane, whose requests one
+// variant drops; in one of its runs that ended it.
+func dropped() *analysis.Result {
+	result := &analysis.Result{SchemaVersion: 1, Tool: "plimsoll v0.2.0", Scenario: "priority-fairness", Title: "Whose requests are dropped?"}
+	result.Design = design.Design{Variants: []design.Variant{{Name: "baseline", Title: "limits in flight"}, {Name: "apf", Title: "priority and fairness"}}, Blocks: 2, Seed: 9}
+	for i, variant := range []string{"baseline", "apf", "apf", "baseline"} {
+		one := run(result, variant, i+1, 1)
+		one.Cell, one.Block, one.Figures.Heatmaps = design.Cell{Variant: variant}, i/2+1, nil
+		one.Health = &analysis.Health{SlowRenewals: choose(variant == "baseline", 4.0, 0)}
+		one.Figures.Graphs = graphsOf(variant == "baseline", i)
+		result.Runs = append(result.Runs, one)
+	}
+	last := result.Runs[3]
+	last.Status, last.Reason = analysis.Failed, "a component died: kube-controller-manager (process 5) ended by itself"
+	last.Health = &analysis.Health{LostLease: "kube-controller-manager", UnreadyNodes: 2}
+	result.Excluded = []analysis.Exclusion{{Run: 4, Name: "baseline", Rule: "a run that failed is left out: " + last.Reason}}
+	result.Cells = []*analysis.Cell{{Cell: design.Cell{Variant: "baseline"}, Runs: []int{1}}, {Cell: design.Cell{Variant: "apf"}, Runs: []int{2, 3}}}
+	for _, c := range []struct {
+		name     analysis.ClientName
+		base     analysis.Requests
+		head     analysis.Requests
+		rejected map[string]int64
+	}{
+		{analysis.ClientName{Name: "churn (churner)", Role: analysis.LoadRole, Source: "plimsoll"}, analysis.Requests{Requests: 27396, Rejected: 26458, Unanswered: 12},
+			analysis.Requests{Requests: 6640, Rejected: 310}, map[string]int64{"workload-low": 300, "global-default": 10}},
+		{analysis.ClientName{Name: analysis.All, Role: analysis.LoadRole}, analysis.Requests{Requests: 27396, Rejected: 26458, Unanswered: 12}, analysis.Requests{Requests: 6640, Rejected: 310}, nil},
+		{analysis.ClientName{Name: "kube-controller-manager", Role: analysis.ControlPlane, Source: "own"}, analysis.Requests{Requests: 426, Rejected: 298, ClientErrors: 8},
+			analysis.Requests{Requests: 5618, ClientErrors: 600}, nil},
+		{analysis.ClientName{Name: "kwok", Role: analysis.ControlPlane, Source: "audit"}, analysis.Requests{Requests: 170, Rejected: 144, ServerErrors: 3}, analysis.Requests{Requests: 660}, nil},
+		{analysis.ClientName{Name: "kwok: heartbeats of nodes", Role: analysis.ControlPlane, Part: true, Source: "audit"}, analysis.Requests{Requests: 102, Rejected: 90}, analysis.Requests{Requests: 60}, nil},
+		{analysis.ClientName{Name: analysis.All, Role: analysis.ControlPlane}, analysis.Requests{Requests: 596, Rejected: 442, ClientErrors: 8, ServerErrors: 3}, analysis.Requests{Requests: 6278, ClientErrors: 600}, nil},
+	} {
+		half := func(r analysis.Requests) analysis.Requests {
+			return analysis.Requests{Requests: r.Requests / 2, Rejected: r.Rejected / 2, ClientErrors: r.ClientErrors / 2, ServerErrors: r.ServerErrors / 2, Unanswered: r.Unanswered / 2}
+		}
+		result.Clients = append(result.Clients, &analysis.ClientCells{ClientName: c.name, Cells: []analysis.ClientCell{
+			{Cell: design.Cell{Variant: "baseline"}, Runs: []int{1, 4}, Sum: c.base, Median: half(c.base)},
+			{Cell: design.Cell{Variant: "apf"}, Runs: []int{2, 3}, Sum: c.head, Median: half(c.head), RejectedBy: c.rejected},
+		}})
+	}
+	return result
+}
+
+// graphsOf has a graph of one line for each client, one of more lines than are drawn, and one that only priority and fairness has.
+func graphsOf(baseline bool, run int) []analysis.Graph {
+	line := func(name string, height float64) analysis.GraphLine {
+		l := analysis.GraphLine{Name: name}
+		for i := range choose(baseline, 20, 24) + run {
+			l.Values = append(l.Values, choose(i == 9, math.NaN(), height*math.Sqrt(float64(i))))
+		}
+		return l
+	}
+	memory := analysis.Graph{Title: "Resident memory", Unit: "bytes"}
+	for i := range 9 {
+		memory.Lines = append(memory.Lines, line(fmt.Sprintf("component-%d", i), float64((i+1)<<24)))
+	}
+	if baseline {
+		return []analysis.Graph{{Title: "429s received by the control plane", Unit: "per second", Lines: []analysis.GraphLine{line("kube-scheduler", 2), line("kwok", 5)}}, memory}
+	}
+	return []analysis.Graph{{Title: "Wait in queue at p99, by priority level", Unit: "seconds", Lines: []analysis.GraphLine{line("global-default", 0.4)}}, memory}
+}

@@ -28,6 +28,8 @@ type experimentView struct {
 	Places     []place
 	Objectives []*overRuns
 	References []referenceRow
+	Clients    *clientsView
+	Graphs     []graphRow
 	Machine    *runView // whose environment is shown
 	Command    string
 }
@@ -74,7 +76,7 @@ func newExperimentView(result *analysis.Result, runs []runView) *experimentView 
 	v := &experimentView{
 		Result: result, Answer: answer(result), Design: designWords(result), Notes: comparisonWarnings(result),
 		Forest: newForest(result), Load: newLoadFigure(result), Logs: logsOf(result), Tries: triesOf(result), LoadNotes: loadNotes(result), Ratio: upperRatio(result), Growth: newGrowthFigures(result),
-		References: referenceRows(result),
+		References: referenceRows(result), Clients: newClientsView(result), Graphs: graphRows(result),
 	}
 	v.compare(result)
 	if severalRuns(result) {

@@ -31,6 +31,7 @@ func cases() map[string]func() *analysis.Result {
 		"hostile":           hostile,
 		"repeated":          repeated,
 		"compared":          compared,
+		"dropped":           dropped,
 		"axes":              axes,
 		"growing":           growing,
 		"swept":             swept,

@@ -23,6 +23,7 @@ func answer(result *analysis.Result) verdict {
 	if len(result.Comparisons) > 0 {
 		v.objectivesByCell(result)
 	}
+	v.clients(result)
 	// How a primary measure grows is known after one block; how variants compare is not.
 	compared := len(result.Comparisons) > 0
 	if compared && result.Design.Blocks == 1 && slices.ContainsFunc(result.Growth, func(g *analysis.Growth) bool { return g.Primary }) {
@@ -78,7 +79,7 @@ func severalRuns(result *analysis.Result) bool { return len(result.Runs) > 1 && 
 
 // isExperiment says whether there is more to show than the runs one by one.
 func isExperiment(result *analysis.Result) bool {
-	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0 || result.RunsPlanned > len(result.Runs)
+	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0 || len(result.Clients) > 0 || result.RunsPlanned > len(result.Runs)
 }
 
 // objectivesByCell says of objectives where they held, as far as these are few:

@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"plimsoll.dev/plimsoll/internal/ramdisk"
 )
 
 // TestMain lets a child of the tests open a workspace and wait to be killed.
@@ -20,6 +23,9 @@ func TestMain(m *testing.M) {
 	w, err := Open(root)
 	if err == nil {
 		err = errors.Join(w.Own(filepath.Join(root, "elsewhere")), os.WriteFile(filepath.Join(w.Dir, "key"), nil, 0o600))
+	}
+	if err == nil && os.Geteuid() == 0 {
+		err = ramdisk.Mount(filepath.Join(root, "elsewhere"), 1<<20)
 	}
 	fmt.Println(w.Dir, err)
 	select {}
@@ -59,6 +65,9 @@ func TestTheWorkspaceOfAKilledProcessIsRemovedByTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, kill := child(t, root)
+	if os.Geteuid() == 0 && !mountedAt(t, elsewhere) {
+		t.Fatal("the child has no RAM disk")
+	}
 
 	beside, err := Open(root)
 	if err != nil {
@@ -80,6 +89,18 @@ func TestTheWorkspaceOfAKilledProcessIsRemovedByTheNext(t *testing.T) {
 	if !gone(left) || !gone(elsewhere) {
 		t.Error("what a killed process left is still there")
 	}
+	if mountedAt(t, elsewhere) {
+		t.Error("its RAM disk is still mounted")
+	}
+}
+
+func mountedAt(t *testing.T, path string) bool {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(mounts), " "+path+" ")
 }
 
 func TestCloseRemovesTheWorkspaceAndWhatItOwns(t *testing.T) {

@@ -8,11 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-
-	"golang.org/x/sys/unix"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/ramdisk"
@@ -43,18 +39,14 @@ var (
 // Open makes plimsoll's own folder. The folder of the spec is not made when it
 // is missing: a mistyped mount point would measure the wrong disk.
 func Open(ctx context.Context, o Options) (*Target, error) {
-	parent, err := filepath.Abs(cmp.Or(o.Spec.Path, o.Dir))
-	if err != nil {
-		return nil, fmt.Errorf("find the folder under test: %w", err)
-	}
 	if o.Spec.Path == "" {
-		if err := os.MkdirAll(parent, 0o755); err != nil {
+		if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make the run's working directory: %w", err)
 		}
 	}
-	own, err := os.MkdirTemp(parent, "plimsoll-")
+	own, err := target.MakeFolder(cmp.Or(o.Spec.Path, o.Dir))
 	if err != nil {
-		return nil, fmt.Errorf("make a folder on the disk under test: %w", explain(err))
+		return nil, fmt.Errorf("make a folder on the disk under test: %w", err)
 	}
 	t := &Target{path: own}
 	if err := t.open(ctx, o); err != nil {
@@ -76,21 +68,6 @@ func (t *Target) open(ctx context.Context, o Options) (err error) {
 		}
 	}
 	t.disk, err = Look(ctx, t.path)
-	return err
-}
-
-// explain adds the way out to what the file system says.
-func explain(err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: the folder must exist; is the disk mounted?", err)
-	case errors.Is(err, unix.EROFS):
-		return fmt.Errorf("%w: mount it for writing, or name another folder", err)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: name a folder that you may write to", err)
-	case errors.Is(err, unix.ENOSPC):
-		return fmt.Errorf("%w: make room", err)
-	}
 	return err
 }
 

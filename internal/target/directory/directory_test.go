@@ -51,6 +51,26 @@ func TestTheRunDirectoryIsTheDefault(t *testing.T) {
 	}
 }
 
+func TestARAMDiskIsMountedAndGoes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mounting takes root")
+	}
+	tg, err := Open(t.Context(), Options{Spec: v1alpha1.DirectoryTarget{RAMDisk: 1 << 20}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tg.Close(t.Context())
+	if on, err := Look(t.Context(), tg.Folders()[0]); err != nil || !on.InMemory() {
+		t.Errorf("it is on %s, %v", on, err)
+	}
+	if err := tg.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(tg.Folders()[0]); !os.IsNotExist(err) {
+		t.Errorf("it is there yet: %v", err)
+	}
+}
+
 func TestAFolderThatIsMissingIsNotMade(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, err := Open(t.Context(), Options{Spec: v1alpha1.DirectoryTarget{Path: missing}})

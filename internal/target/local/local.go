@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -280,17 +279,10 @@ func chosenDataDir(spec v1alpha1.LocalTarget) string {
 	return ""
 }
 
-// mkdirIn makes a folder in one that is not made when missing: a mistyped mount
-// point would measure the wrong disk.
+// mkdirIn makes a folder in one of the document's choice.
 func (t *Target) mkdirIn(parent string) (string, error) {
-	dir, err := filepath.Abs(parent)
-	if err == nil {
-		dir, err = os.MkdirTemp(dir, "plimsoll-")
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("make a folder for the datastore's data: %w: the folder %s must exist; is the disk mounted?", err, parent)
-	case err != nil:
+	dir, err := target.MakeFolder(parent)
+	if err != nil {
 		return "", fmt.Errorf("make a folder for the datastore's data: %w", err)
 	}
 	return dir, t.keep(dir)

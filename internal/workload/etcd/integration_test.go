@@ -1,7 +1,11 @@
 package etcd
 
 import (
+	"bufio"
 	"context"
+	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +79,96 @@ func count(t *testing.T, s server, prefix string) int64 {
 		t.Fatal(err)
 	}
 	return response.Count
+}
+
+// Who got the requests is asked of the members themselves.
+func TestOfThreeMembersTheLeaderOrAllAreSpokenTo(t *testing.T) {
+	three := startCluster(t, 3)
+	endpoints, _ := three.Etcd()
+	leader, err := findLeader(t.Context(), endpoints, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const clients, each = 6, 5
+	for _, row := range []struct {
+		to   string
+		want func(endpoint string) float64 // puts that the member gets from clients
+	}{
+		{"leader", func(endpoint string) float64 {
+			if endpoint == leader {
+				return clients * each
+			}
+			return 0
+		}},
+		{"any", func(string) float64 { return clients * each / 3 }},
+	} {
+		t.Run(row.to, func(t *testing.T) {
+			o := options(three, scenario(v1.EtcdWorkload{Put: &v1.EtcdKeys{To: row.to}}, clients*each))
+			o.Connections = clients
+			w := prepared(t, o)
+			before := map[string]float64{}
+			for _, endpoint := range endpoints {
+				before[endpoint] = putsOf(t, endpoint)
+			}
+			for i := range clients {
+				allFine(t, perform(t, dialled(t, w, i), each, newParts()), each)
+			}
+			for _, endpoint := range endpoints {
+				if got := putsOf(t, endpoint) - before[endpoint]; got != row.want(endpoint) {
+					t.Errorf("%s, which leads: %v, got %v puts instead of %v", endpoint, endpoint == leader, got, row.want(endpoint))
+				}
+			}
+		})
+	}
+}
+
+func TestALeaderThatIsGoneIsSucceeded(t *testing.T) {
+	three := startCluster(t, 3, "--heartbeat-interval=50", "--election-timeout=500")
+	endpoints, _ := three.Etcd()
+	leader, err := findLeader(t.Context(), endpoints, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.Index(endpoints, leader)
+	three[at].signal(t, "KILL")
+	<-three[at].process.Exited()
+	rest := slices.Delete(slices.Clone(three), at, at+1)
+	left, _ := rest.Etcd()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		next, err := findLeader(t.Context(), left, nil)
+		if err == nil {
+			if next == leader {
+				t.Errorf("%s leads, and is dead", next)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	w := prepared(t, options(rest, scenario(v1.EtcdWorkload{Put: &v1.EtcdKeys{To: "leader"}}, 5)))
+	allFine(t, perform(t, dialled(t, w, 0), 5, newParts()), 5)
+}
+
+// putsOf is how many puts a member has answered to clients, as it says itself.
+func putsOf(t *testing.T, endpoint string) float64 {
+	t.Helper()
+	response, err := http.Get(endpoint + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), `grpc_server_handled_total{grpc_code="OK",grpc_method="Put",`) {
+			_, value, _ := strings.Cut(lines.Text(), "} ")
+			puts, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return puts
+		}
+	}
+	return 0
 }
 
 func TestASharedServerGetsKeysUnderThePrefixOfTheRun(t *testing.T) {

@@ -9,14 +9,18 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
 	"plimsoll.dev/plimsoll/internal/record"
+	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
@@ -28,8 +32,24 @@ type server struct {
 
 func (s server) Etcd() ([]string, *tls.Config) { return []string{s.endpoint}, nil }
 
+// cluster is a real etcd of several members.
+type cluster []server
+
+func (c cluster) Etcd() (endpoints []string, config *tls.Config) {
+	for _, member := range c {
+		endpoints = append(endpoints, member.endpoint)
+	}
+	return endpoints, nil
+}
+
 // startEtcd boots a real etcd; the first run builds it.
 func startEtcd(t testing.TB, flags ...string) server {
+	t.Helper()
+	return startCluster(t, 1, flags...)[0]
+}
+
+// startCluster boots members that find each other.
+func startCluster(t testing.TB, members int, flags ...string) cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("boots real parts")
@@ -38,14 +58,35 @@ func startEtcd(t testing.TB, flags ...string) server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var peers, initial []string
+	for i := range members {
+		peers = append(peers, freeURL(t))
+		initial = append(initial, fmt.Sprintf("m%d=%s", i, peers[i]))
+	}
+	c := make(cluster, members)
+	var starts errgroup.Group
+	for i := range c {
+		client := freeURL(t)
+		args := append([]string{
+			fmt.Sprintf("--name=m%d", i), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+			"--listen-peer-urls=" + peers[i], "--initial-advertise-peer-urls=" + peers[i], "--initial-cluster=" + strings.Join(initial, ","),
+		}, flags...)
+		starts.Go(func() (err error) { // none is ready before most of them are there
+			c[i], err = startMember(t, binary.Path, client, args)
+			return err
+		})
+	}
+	if err := starts.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startMember starts a process with data of its own, and waits until it is ready.
+func startMember(t testing.TB, path, client string, args []string) (server, error) {
 	dir := t.TempDir()
-	client, peer := freeURL(t), freeURL(t)
-	args := append([]string{
-		"--data-dir=" + filepath.Join(dir, "data"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
-		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
-	}, flags...)
 	p, err := process.Start(t.Context(), process.Spec{
-		Name: "etcd", Path: binary.Path, Args: args, LogPath: filepath.Join(dir, "log"),
+		Name: "etcd", Path: path, Args: append(args, "--data-dir="+filepath.Join(dir, "data")), LogPath: filepath.Join(dir, "log"),
 		Ready: func(ctx context.Context) error {
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, client+"/health", nil)
 			if err != nil {
@@ -63,10 +104,10 @@ func startEtcd(t testing.TB, flags ...string) server {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		return server{}, err
 	}
 	t.Cleanup(func() { _ = p.Stop(context.Background()) })
-	return server{client, p}
+	return server{client, p}, nil
 }
 
 func freeURL(t testing.TB) string {
@@ -96,7 +137,7 @@ func scenario(o v1.EtcdWorkload, iterations int) v1.EtcdWorkload {
 	return o
 }
 
-func options(s server, o v1.EtcdWorkload) Options {
+func options(s target.Datastore, o v1.EtcdWorkload) Options {
 	return Options{Datastore: s, Phase: "phase", RunID: "run", Connections: 1, Timeout: 10 * time.Second, Operation: o, Seed: 1}
 }
 

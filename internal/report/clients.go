@@ -1,0 +1,379 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/stats"
+)
+
+// clientsView is what clients of the API server got, with a column for each cell.
+type clientsView struct {
+	Cells []string
+	Rows  []clientRow
+	Work  []workRow
+	Notes []string
+}
+
+// clientRow is a client in all cells.
+type clientRow struct {
+	Role  string // set in the first row of a role
+	Name  string
+	Part  bool // its requests are another's too
+	All   bool // of a role, together
+	Cells []clientCell
+}
+
+// clientCell is what a client got in a cell.
+type clientCell struct {
+	analysis.Requests
+	Levels string // who rejected, in words
+	Known  bool
+}
+
+// outcome is a kind of answer, and a column where there were any.
+type outcome struct {
+	name string
+	of   func(clientCell) float64
+}
+
+func otherOutcomes() []outcome {
+	return []outcome{
+		{"other 4xx", func(c clientCell) float64 { return c.ClientErrors }},
+		{"5xx", func(c clientCell) float64 { return c.ServerErrors }},
+		{"no answer", func(c clientCell) float64 { return c.Unanswered }},
+	}
+}
+
+// Columns are what the page shows of a cell: its requests, the rejections, their share, and what else there was anywhere.
+func (v *clientsView) Columns() []string {
+	columns := []string{"requests", "429", "of all"}
+	for _, o := range v.others() {
+		columns = append(columns, o.name)
+	}
+	return columns
+}
+
+// Span is how many columns the whole table has.
+func (v *clientsView) Span() int { return 1 + len(v.Cells)*len(v.Columns()) }
+
+// others are the kinds of answers that anybody got.
+func (v *clientsView) others() []outcome {
+	return slices.DeleteFunc(otherOutcomes(), func(o outcome) bool {
+		return !slices.ContainsFunc(v.Rows, func(r clientRow) bool {
+			return slices.ContainsFunc(r.Cells, func(c clientCell) bool { return o.of(c) > 0 })
+		})
+	})
+}
+
+// Values of a cell, one for each of the columns.
+func (v *clientsView) Values(c clientCell) []string {
+	write := func(n float64) string { return choose(c.Known, count(int64(n)), absent) }
+	values := []string{write(c.Requests.Requests), write(c.Rejected), choose(c.Known, share(int64(c.Rejected), int64(c.Requests.Requests)), absent)}
+	for _, o := range v.others() {
+		values = append(values, write(o.of(c)))
+	}
+	return values
+}
+
+// workRow is a step, or what was done in one of its phases, in all cells.
+type workRow struct {
+	Step   bool
+	Name   string
+	Values []string
+}
+
+// newClientsView is nil for a result without a control plane.
+func newClientsView(result *analysis.Result) *clientsView {
+	if len(result.Clients) == 0 {
+		return nil
+	}
+	v := &clientsView{Work: workOf(result), Notes: clientNotes(result)}
+	for _, cell := range result.Clients[0].Cells {
+		v.Cells = append(v.Cells, clientCellName(cell))
+	}
+	perRole := map[analysis.Role]int{}
+	for _, c := range result.Clients {
+		if !c.Part && c.Name != analysis.All {
+			perRole[c.Role]++
+		}
+	}
+	role := analysis.Role("")
+	for _, c := range result.Clients {
+		if c.Name == analysis.All && perRole[c.Role] < 2 {
+			continue
+		}
+		row := clientRow{Name: c.Name, Part: c.Part, All: c.Name == analysis.All}
+		if c.Role != role {
+			role, row.Role = c.Role, string(c.Role)
+		}
+		for _, cell := range c.Cells {
+			row.Cells = append(row.Cells, clientCell{cell.Sum, rejectedWords(cell.RejectedBy), len(cell.Runs) > 0})
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+// clientCellName is the variant and the values of the axes, and over how many runs counts are summed up.
+func clientCellName(cell analysis.ClientCell) string {
+	name := cellWords(cell.Cell)
+	switch {
+	case len(cell.Runs) != 1:
+		name = strings.TrimSpace(name + fmt.Sprintf(", %d runs", len(cell.Runs)))
+	case name == "":
+		name = "this run"
+	}
+	return strings.TrimPrefix(name, ", ")
+}
+
+// rejectedWords names the priority levels that rejected, those that did most first.
+func rejectedWords(by map[string]int64) string {
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		if by[a] != by[b] {
+			return int(by[b] - by[a])
+		}
+		return strings.Compare(a, b)
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s by %s", count(by[name]), name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// workOf lists how long steps took and what was done in them: a rejection may
+// end a step sooner, so that its time alone says nothing.
+func workOf(result *analysis.Result) []workRow {
+	var rows []workRow
+	first := result.Runs[0]
+	for _, step := range first.Steps {
+		if !step.Measured || step.Point != nil {
+			continue
+		}
+		rows = append(rows, workRow{Step: true, Name: "step " + step.Name, Values: overCells(result, func(r *analysis.Run) (float64, bool) {
+			s := stepOf(r, step.Name)
+			return s.End - s.Start, s.End > 0
+		}, seconds)})
+		for _, phase := range step.Phases {
+			if len(phase.Operations) == 1 && phase.Operations[0].Name == "wait" {
+				continue // how long it took is the step's time
+			}
+			rows = append(rows, workRow{Name: phase.Name + ": operations that succeeded", Values: overCells(result, func(r *analysis.Run) (float64, bool) {
+				p := phaseOf(r, step.Name, phase.Name)
+				return float64(p.Succeeded), p.End > 0
+			}, func(n float64) string { return count(int64(n)) })})
+			rows = append(rows, workRow{Name: phase.Name + ": the same per second", Values: overCells(result, func(r *analysis.Run) (float64, bool) {
+				p := phaseOf(r, step.Name, phase.Name)
+				return float64(p.Succeeded) / p.Seconds(), p.Seconds() > 0
+			}, rate)})
+		}
+	}
+	return rows
+}
+
+// stepOf is a step of a run; an empty one if it has none.
+func stepOf(run *analysis.Run, name string) *analysis.Step {
+	for _, step := range run.Steps {
+		if step.Name == name {
+			return step
+		}
+	}
+	return &analysis.Step{}
+}
+
+func phaseOf(run *analysis.Run, step, name string) *analysis.Phase {
+	for _, phase := range stepOf(run, step).Phases {
+		if phase.Name == name {
+			return phase
+		}
+	}
+	return &analysis.Phase{}
+}
+
+// overCells gives the median over the runs of each cell, also those that failed.
+func overCells(result *analysis.Result, value func(*analysis.Run) (float64, bool), write func(float64) string) []string {
+	var words []string
+	for _, cell := range result.Clients[0].Cells {
+		var values []float64
+		for _, run := range result.Runs {
+			if v, ok := value(run); ok && slices.Contains(cell.Runs, run.Index) {
+				values = append(values, v)
+			}
+		}
+		word := absent
+		if median := stats.Summarise(values).Median; median != nil {
+			word = write(*median)
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// clientNotes say what happened to the control plane, and what the counts are of.
+func clientNotes(result *analysis.Result) []string {
+	var notes []string
+	for _, run := range result.Runs {
+		h := run.Health
+		if h == nil {
+			continue
+		}
+		where := choose(len(result.Runs) > 1, fmt.Sprintf("Run %d, %s: ", run.Index, run.Name), "")
+		if h.LostLease != "" {
+			notes = append(notes, where+h.LostLease+" ended: as the leader it could not renew its lease in time. Counts are of the time until then.")
+		}
+		if h.UnreadyNodes > 0 {
+			notes = append(notes, fmt.Sprintf("%sup to %s at once were taken for dead, as their heartbeats had been missed.", where, plural(int(h.UnreadyNodes), "node", "nodes")))
+		}
+		if h.SlowRenewals > 0 {
+			notes = append(notes, fmt.Sprintf("%sleaders were slow to renew their lease %s.", where, plural(int(h.SlowRenewals), "time", "times")))
+		}
+	}
+	notes = notes[:min(len(notes), mostNotes)]
+	if !slices.ContainsFunc(result.Clients, func(c *analysis.ClientCells) bool { return c.Source == "audit" }) {
+		notes = append(notes, "KWOK, which sends the heartbeats of nodes, does not count its requests: kubeAPIServer.audit: metadata has the API server tell of them.")
+	}
+	return notes
+}
+
+// mostNotes is how many events of the control plane are told one by one.
+const mostNotes = 12
+
+// clients says who was dropped: for each variant, beside the baseline, at the same parameters.
+func (v *verdict) clients(result *analysis.Result) {
+	base := ""
+	if len(result.Design.Variants) > 0 {
+		base = result.Design.Variants[0].Name
+	}
+	if len(result.Clients) == 0 {
+		return
+	}
+	control, load := totalOf(result, analysis.ControlPlane), totalOf(result, analysis.LoadRole)
+	if control == nil || load == nil {
+		return
+	}
+	said := 0
+	for i, cell := range control.Cells {
+		at := slices.IndexFunc(control.Cells, func(b analysis.ClientCell) bool {
+			return b.Cell.Variant == base && maps.Equal(b.Cell.Axes, cell.Cell.Axes)
+		})
+		if cell.Cell.Variant == base || at < 0 || said == mostSentences || len(cell.Runs) == 0 || len(control.Cells[at].Runs) == 0 {
+			continue
+		}
+		said++
+		baseline := control.Cells[at]
+		v.say("With %s, control-plane clients received %s against %s with %s; the load received %s against %s%s%s.",
+			oneLine(cell.Cell.Variant), rejections(cell.Median.Rejected), count(int64(baseline.Median.Rejected)), oneLine(base),
+			count(int64(load.Cells[i].Median.Rejected)), count(int64(load.Cells[at].Median.Rejected)),
+			choose(len(cell.Runs) > 1 || len(baseline.Runs) > 1, " (medians over runs)", ""), axesWords(cell))
+	}
+	v.lostLeases(result)
+}
+
+// lostLeases says in how many runs a component of the control plane ended for want of its lease.
+func (v *verdict) lostLeases(result *analysis.Result) {
+	for _, cell := range result.Clients[0].Cells {
+		lost := map[string]int{}
+		for _, run := range result.Runs {
+			if run.Health != nil && run.Health.LostLease != "" && slices.Contains(cell.Runs, run.Index) {
+				lost[run.Health.LostLease]++
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(lost)) {
+			v.worsen(bad)
+			v.say("In %d of %s%s, %s ended because it could not renew its lease as the leader.",
+				lost[name], plural(len(cell.Runs), "run", "runs"), choose(cell.Cell.Variant != "", " with "+oneLine(cellWords(cell.Cell)), ""), name)
+		}
+	}
+}
+
+func axesWords(cell analysis.ClientCell) string {
+	if len(cell.Cell.Axes) == 0 {
+		return ""
+	}
+	return whereWords(cell.Cell.Axes, nil)
+}
+
+func rejections(n float64) string {
+	return count(int64(n)) + choose(n == 1, " rejection (429)", " rejections (429)")
+}
+
+// totalOf is what all clients of a role got together; nil if there are none.
+func totalOf(result *analysis.Result, role analysis.Role) *analysis.ClientCells {
+	for _, c := range result.Clients {
+		if c.Role == role && c.Name == analysis.All {
+			return c
+		}
+	}
+	return nil
+}
+
+// clients prints who got what.
+func (p *printer) clients(result *analysis.Result) {
+	v := newClientsView(result)
+	if v == nil {
+		return
+	}
+	header, alignment := table.Row{"429s, of requests"}, "l"
+	for _, cell := range v.Cells {
+		header, alignment = append(header, shorten(oneLine(cell), 30)), alignment+"r"
+	}
+	var rows []table.Row
+	for _, r := range v.Rows {
+		if r.Role != "" {
+			rows = append(rows, append(table.Row{p.paint(r.Role, faint)}, blanks(len(v.Cells))...))
+		}
+		row := table.Row{choose(r.Part, "    ", "  ") + r.Name}
+		for _, c := range r.Cells {
+			row = append(row, choose(c.Known, count(int64(c.Rejected))+" of "+count(int64(c.Requests.Requests)), absent))
+		}
+		rows = append(rows, row)
+		rows = append(rows, r.failures()...)
+	}
+	p.line("")
+	p.table(header, rows, alignment)
+	rows = nil
+	for _, w := range v.Work {
+		row := table.Row{choose(w.Step, "", "  ") + w.Name}
+		for _, value := range w.Values {
+			row = append(row, value)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 0 {
+		header[0] = "time, and work done"
+		p.line("")
+		p.table(header, rows, alignment)
+	}
+	for _, note := range v.Notes {
+		p.wrapped("  ", note)
+	}
+}
+
+func blanks(n int) table.Row {
+	row := make(table.Row, n)
+	for i := range row {
+		row[i] = ""
+	}
+	return row
+}
+
+// failures are rows for errors of the server and missing answers, if there were any.
+func (r clientRow) failures() []table.Row {
+	var rows []table.Row
+	for _, o := range otherOutcomes()[1:] {
+		row, any := table.Row{"      " + o.name}, false
+		for _, c := range r.Cells {
+			n := o.of(c)
+			row, any = append(row, choose(n > 0, count(int64(n)), "")), any || n > 0
+		}
+		if any {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,245 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/measure"
+)
+
+// graphRow is one quantity over time: a figure for each cell, side by side, on
+// the same axes, and one legend for all.
+type graphRow struct {
+	Title   string
+	Figures []figure
+	Legend  []legendEntry
+}
+
+// Bounds of what is drawn.
+const (
+	graphPoints = 200 // of a line
+	mostLines   = 7   // of a graph, which is as many as there are colours
+	// besideWidth is the width of one of two figures side by side; more have that of all small figures.
+	besideWidth = 560
+)
+
+// graphRows draws how the control plane fared, over the time from the first
+// measured step on; the time axis is the same in all figures.
+func graphRows(result *analysis.Result) []graphRow {
+	if len(result.Clients) == 0 {
+		return nil
+	}
+	cells := graphCells(result)
+	longest := 0.0
+	var titles []analysis.Graph
+	for _, cell := range cells {
+		for _, run := range cell.runs {
+			for _, g := range run.Figures.Graphs {
+				if !slices.ContainsFunc(titles, func(t analysis.Graph) bool { return t.Title == g.Title }) {
+					titles = append(titles, analysis.Graph{Title: g.Title, Unit: g.Unit})
+				}
+				for _, l := range g.Lines {
+					longest = max(longest, float64(len(l.Values)-1)*analysis.GraphStep)
+				}
+			}
+		}
+	}
+	var rows []graphRow
+	for _, t := range titles {
+		rows = append(rows, newGraphRow(t, cells, longest))
+	}
+	return rows
+}
+
+// graphCell is a cell with its runs.
+type graphCell struct {
+	name string
+	runs []*analysis.Run
+}
+
+func graphCells(result *analysis.Result) []graphCell {
+	var cells []graphCell
+	for _, c := range result.Clients[0].Cells {
+		cell := graphCell{name: clientCellName(c)}
+		for _, run := range result.Runs {
+			if slices.Contains(c.Runs, run.Index) && run.Figures != nil {
+				cell.runs = append(cell.runs, run)
+			}
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// drawnLine is the median over a cell's runs.
+type drawnLine struct {
+	name   string
+	values []float64
+}
+
+func newGraphRow(g analysis.Graph, cells []graphCell, longest float64) graphRow {
+	row := graphRow{Title: g.Title}
+	bucket := max(1, int(math.Ceil(longest/analysis.GraphStep/graphPoints)))
+	drawn := make([][]drawnLine, len(cells))
+	peaks := map[string]float64{}
+	for i, cell := range cells {
+		drawn[i] = cell.lines(g.Title, bucket)
+		for _, l := range drawn[i] {
+			for _, v := range l.values {
+				if finite(v) {
+					peaks[l.name] = max(peaks[l.name], v)
+				}
+			}
+		}
+	}
+	names, left := highestLines(peaks)
+	var tops []float64
+	for _, name := range names {
+		tops = append(tops, peaks[name])
+	}
+	for i, name := range names {
+		row.Legend = append(row.Legend, legendEntry{Colour: i % palette, Name: name})
+	}
+	if left > 0 {
+		row.Legend = append(row.Legend, legendEntry{Colour: palette - 1, Dashed: true, Name: fmt.Sprintf("%d lower lines are not drawn", left)})
+	}
+	for i, cell := range cells {
+		draw := func(class string, width float64) template.HTML {
+			return drawGraph(g, cell.name, class, drawn[i], names, tops, axis{hi: longest, to: width}, float64(bucket))
+		}
+		f := figure{Title: cell.name, Narrow: draw("usage", plotWidth)}
+		if len(cells) <= 2 {
+			f.Wide, f.Narrow = draw("wide", besideWidth), draw("narrow", plotWidth)
+		}
+		row.Figures = append(row.Figures, f)
+	}
+	return row
+}
+
+// highestLines keeps the names of the highest peaks, in alphabetical order, and
+// says how many are left.
+func highestLines(peaks map[string]float64) (names []string, left int) {
+	for name := range peaks {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if peaks[a] != peaks[b] {
+			return choose(peaks[a] > peaks[b], -1, 1)
+		}
+		return strings.Compare(a, b)
+	})
+	left = max(0, len(names)-mostLines)
+	names = names[:len(names)-left]
+	slices.Sort(names)
+	return names, left
+}
+
+// lines are the medians over the runs of means of so many values each. A line
+// that a run does not have was nothing in it.
+func (c graphCell) lines(title string, bucket int) []drawnLine {
+	var names []string
+	longest := 0
+	found := make([]map[string][]float64, len(c.runs))
+	lengths := make([]int, len(c.runs))
+	for i, run := range c.runs {
+		found[i] = map[string][]float64{}
+		for _, g := range run.Figures.Graphs {
+			if g.Title != title {
+				continue
+			}
+			for _, l := range g.Lines {
+				found[i][l.Name] = l.Values
+				lengths[i] = max(lengths[i], len(l.Values))
+				if !slices.Contains(names, l.Name) {
+					names = append(names, l.Name)
+				}
+			}
+		}
+		longest = max(longest, lengths[i])
+	}
+	var all []drawnLine
+	for _, name := range names {
+		line := drawnLine{name: name}
+		for from := 0; from < longest; from += bucket {
+			var means []float64
+			for i := range c.runs {
+				if values := found[i][name]; values == nil && from < lengths[i] {
+					means = append(means, 0)
+				} else if mean := meanOf(values[min(from, len(values)):min(from+bucket, len(values))]); finite(mean) {
+					means = append(means, mean)
+				}
+			}
+			line.values = append(line.values, medianOf(means))
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// meanOf leaves out what is no number; NaN if nothing is left.
+func meanOf(values []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, v := range values {
+		if finite(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n
+}
+
+func medianOf(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// drawGraph draws the lines of a cell, over a time and as wide as the axis says.
+func drawGraph(g analysis.Graph, cell, class string, lines []drawnLine, names []string, tops []float64, time axis, bucket float64) template.HTML {
+	d := newDrawing(time.to, 196)
+	x := axis{lo: 0, hi: max(1, time.hi), from: 58, to: time.to - 12}
+	y, _ := around(append(tops, 0), false, 160, 8)
+	write := func(v float64) string { return choose(v == 0, "0", brief(quantityOf(v, g.Unit))) }
+	if g.Unit == string(measure.Bytes) {
+		y.hi = math.Pow(2, math.Ceil(math.Log2(y.hi)*2)/2) // so that binary ticks fit
+		d.frameAt(x, y, binaryTicks(y), tickSeconds, write)
+	} else {
+		d.frame(x, y, tickSeconds, write)
+	}
+	if len(lines) == 0 {
+		d.path("one", fmt.Sprintf("M%.1f %.1fL%.1f %.1f", x.from, y.at(0), x.to, y.at(0)))
+		d.text("tick", "middle", (x.from+x.to)/2, 88, "nothing")
+	}
+	for i, name := range names {
+		at := slices.IndexFunc(lines, func(l drawnLine) bool { return l.name == name })
+		if at < 0 {
+			continue
+		}
+		for _, span := range spans(lines[at].values) {
+			var path strings.Builder
+			for j := span[0]; j < span[1]; j++ {
+				fmt.Fprintf(&path, "%s%.1f %.1f", choose(j == span[0], "M", "L"), x.at(float64(j)*bucket*analysis.GraphStep), y.at(lines[at].values[j]))
+			}
+			d.path(fmt.Sprintf("median c%d", i%palette), path.String())
+		}
+	}
+	return d.svg(class, g.Title+" over time, "+cell)
+}
+
+// quantityOf writes a value of a graph.
+func quantityOf(v float64, unit string) string {
+	switch measure.Unit(unit) {
+	case measure.Seconds:
+		return seconds(v)
+	case measure.Bytes:
+		return memory(v)
+	case measure.PerSecond:
+		return rate(v)
+	}
+	return significant(v)
+}
