@@ -80,16 +80,30 @@ func (t *Target) setDefaults() {
 	if local == nil {
 		return
 	}
-	if local.Datastore == (Datastore{}) {
-		local.Datastore.Etcd = &Etcd{}
-	}
-	if etcd := local.Datastore.Etcd; etcd != nil {
-		etcd.Members = or(etcd.Members, 1)
-	}
+	local.Datastore.setDefaults()
 	if local.Kwok != nil {
 		local.Kwok.setDefaults()
 	}
-	if kine := local.Datastore.Kine; kine != nil {
+	if d := local.Downstream; d != nil {
+		d.Datastore.setDefaults()
+		if local.Steve == nil {
+			local.Steve = &Steve{}
+		}
+		if d.Steve == nil {
+			steve := *local.Steve
+			d.Steve = &steve
+		}
+	}
+}
+
+func (d *Datastore) setDefaults() {
+	if *d == (Datastore{}) {
+		d.Etcd = &Etcd{}
+	}
+	if etcd := d.Etcd; etcd != nil {
+		etcd.Members = or(etcd.Members, 1)
+	}
+	if kine := d.Kine; kine != nil {
 		if kine.Backend == SQLite {
 			kine.Synchronous = or(kine.Synchronous, "full")
 		}
@@ -115,9 +129,10 @@ func setPreparations(preparations []Preparation, t Target) {
 		if fill := p.Fill; fill != nil {
 			fill.Objects.setDefaults()
 			fill.Clients = or(fill.Clients, 16)
+			fill.Cluster = or(fill.Cluster, OnLocal)
 			if fill.Through == "" {
 				fill.Through = ThroughAPI
-				if t.Local != nil && t.Local.Datastore.Etcd != nil {
+				if plane := t.cluster(fill.Cluster); plane != nil && plane.Datastore.Etcd != nil {
 					fill.Through = ThroughDatastore
 				}
 			}
@@ -134,6 +149,7 @@ func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }
 func (p *Phase) setDefaults() {
 	p.Timeout = or(p.Timeout, Duration(time.Minute))
 	p.HTTP = or(p.HTTP, "2")
+	p.Cluster = or(p.Cluster, OnLocal)
 	if open := p.Load.Open; open != nil {
 		open.Arrivals = or(open.Arrivals, Poisson)
 		open.Clients = or(open.Clients, 100)

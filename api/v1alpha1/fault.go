@@ -20,7 +20,7 @@ type Fault struct {
 
 // FaultSpan is what a fault is done to, and when.
 type FaultSpan struct {
-	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3, or etcd-leader for whichever leads by then), kube-apiserver, kine, …; database servers cannot be disturbed.
+	// The component, named as its log is: etcd (of three members etcd-1, etcd-2 or etcd-3, or etcd-leader for whichever leads by then), kube-apiserver, kine, downstream-etcd, …; database servers cannot be disturbed.
 	Component string `json:"component"`
 	// How long after the start of the step's phases it begins. Default: at once.
 	After Duration `json:"after,omitempty"`
@@ -127,6 +127,12 @@ func (t *LocalTarget) components() []string {
 		all = append(all, EtcdLeader)
 	default:
 		all = append(all, "etcd")
+	}
+	if t.Downstream != nil {
+		for _, name := range slices.DeleteFunc(t.Downstream.plane().components(), func(name string) bool { return name == EtcdLeader }) {
+			all = append(all, downstreamPrefix+name)
+		}
+		all = append(all, "tunnel-server", "tunnel-agent")
 	}
 	for _, c := range []struct {
 		name string

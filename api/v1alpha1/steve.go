@@ -7,10 +7,44 @@ import (
 
 // Steve is Rancher's API in front of kube-apiserver.
 type Steve struct {
+	// Its version, among those that plimsoll can build. Default: what $PLIMSOLL_ASSETS holds, else v0.10.2.
+	Version string `json:"version,omitempty" jsonschema:"enum=v0.8.0,enum=v0.9.15,enum=v0.10.2"`
 	// Whether lists are answered from a cache in SQLite (--sql-cache, known as Vai) rather than one in memory.
 	SQLCache bool `json:"sqlCache,omitempty"`
 	// Flags laid over plimsoll's own; null removes one.
 	Flags Flags `json:"flags,omitempty"`
+}
+
+func (s *Steve) inWords() string {
+	words := "Steve"
+	if s.Version != "" {
+		words += " " + s.Version
+	}
+	if s.SQLCache {
+		words += " with SQL cache"
+	}
+	return words
+}
+
+// SteveVersion is the version of Steve that is built unless the document names another.
+const SteveVersion = "v0.10.2"
+
+// SteveVersions are those that can be chosen.
+func SteveVersions() []string { return []string{"v0.8.0", "v0.9.15", SteveVersion} }
+
+// BorrowedSteve is a Steve that somebody else runs, by itself or in a Rancher.
+// Fills go through the kubeconfig, which must be of the same cluster.
+type BorrowedSteve struct {
+	// URL that its /v1 is below, such as https://rancher.example.org or, for a cluster downstream of that, https://rancher.example.org/k8s/clusters/c-m-abcdefgh.
+	URL string `json:"url" jsonschema:"pattern=^https?://"`
+	// File with the bearer token that requests are made with. Default: no token.
+	TokenFile string `json:"tokenFile,omitempty"`
+	// Environment variable with the bearer token, instead of a file.
+	TokenEnv string `json:"tokenEnv,omitempty"`
+	// File with the certificate that the server's is signed by. Default: what the system trusts.
+	CA string `json:"ca,omitempty"`
+	// Whether the server's certificate is taken as it is, as one that Steve has made for itself must be.
+	Insecure bool `json:"insecure,omitempty"`
 }
 
 // SteveWorkload is one kind of operation on the API of Steve; exactly one.
@@ -48,11 +82,42 @@ type SteveList struct {
 	Verify bool `json:"verify,omitempty"`
 }
 
+// borrowed checks what somebody else runs.
+func (v *validator) borrowed(b *BorrowedTarget) {
+	if b == nil || b.Steve == nil {
+		return
+	}
+	const path = "spec.target.borrowed.steve"
+	if b.Etcd != nil {
+		v.fault(path, "is in front of a cluster, but the target is an etcd")
+	}
+	if b.Steve.TokenFile != "" && b.Steve.TokenEnv != "" {
+		v.fault(path, "has both tokenFile and tokenEnv: choose one")
+	}
+	if b.Steve.Insecure && b.Steve.CA != "" {
+		v.fault(path+".insecure", "makes ca void: choose one")
+	}
+}
+
+// namespaces are those that the workload names.
+func (w *SteveWorkload) namespaces() []*Name {
+	switch {
+	case w.List != nil:
+		return []*Name{&w.List.Namespace}
+	case w.Get != nil:
+		return []*Name{&w.Get.Namespace}
+	case w.Watch != nil:
+		return []*Name{&w.Watch.Namespace}
+	}
+	return nil
+}
+
 // steve checks what the schema cannot say of a workload.
-func (v *validator) steve(path string, w *SteveWorkload, load Load) {
+func (v *validator) steve(path string, w *SteveWorkload, phase *Phase) {
+	load := phase.Load
 	switch {
 	case w.Get != nil:
-		v.filled(path+".get", *w.Get)
+		v.filled(path+".get", *w.Get, phase.Cluster)
 	case w.Watch != nil && load.Open != nil:
 		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
 	case w.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
@@ -68,7 +133,7 @@ func (v *validator) steve(path string, w *SteveWorkload, load Load) {
 		v.fault(path, "needs walks over the whole list: pagination is k8s or page")
 	case l.Filter != "" || l.ProjectsOrNamespaces != "":
 		v.fault(path, "cannot tell which objects a filter or projectsornamespaces leaves out: list all")
-	case !slices.ContainsFunc(v.made, l.holds):
+	case !slices.ContainsFunc(v.made, func(fill *Fill) bool { return fill.Cluster == phase.Cluster && l.holds(fill) }):
 		v.fault(path, "checks for the %s of a fill, but none makes any", collectionInWords(l.Resource, l.Namespace))
 	}
 }
@@ -81,7 +146,7 @@ func (l *SteveList) holds(fill *Fill) bool {
 		return false
 	}
 	for i := range fill.Namespaces {
-		if in(Name(fmt.Sprintf("%s-%d", fill.Namespace, i))) {
+		if in(spread(fill.Namespace, i)) {
 			return true
 		}
 	}

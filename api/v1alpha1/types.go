@@ -118,6 +118,8 @@ type BorrowedTarget struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Context of the kubeconfig. Default: its current one.
 	Context string `json:"context,omitempty"`
+	// Steve, or a Rancher, in front of the cluster. Default: none.
+	Steve *BorrowedSteve `json:"steve,omitempty"`
 	// etcd, or what speaks its API, rather than a cluster: for etcd workloads only.
 	Etcd *BorrowedEtcd `json:"etcd,omitempty"`
 }
@@ -147,8 +149,10 @@ type LocalTarget struct {
 	KubeScheduler *KubeScheduler `json:"kubeScheduler,omitempty"`
 	// Nodes without machines. Default: none.
 	Kwok *Kwok `json:"kwok,omitempty"`
-	// Rancher's Steve in front of the API server. Default: none.
+	// Rancher's Steve in front of the API server. Default: none, or, with downstream, one.
 	Steve *Steve `json:"steve,omitempty"`
+	// A second control plane with a Steve of its own, which is reached through a tunnel from beside the first one, as in Rancher. Default: none.
+	Downstream *Downstream `json:"downstream,omitempty"`
 }
 
 // Datastore is where the API server stores objects; exactly one kind of it.
@@ -205,6 +209,8 @@ type Fill struct {
 	Objects `json:",inline"`
 	// Number of objects that there are afterwards.
 	Count int `json:"count" jsonschema:"minimum=1"`
+	// Which control plane they are made in: local or, behind the tunnel, downstream. Default local.
+	Cluster Cluster `json:"cluster,omitempty" jsonschema:"enum=local,enum=downstream,default=local"`
 	// How they are made: api (requests to the API server) or datastore (straight into the datastore of a local target, in big batches). Default: datastore where that is possible.
 	Through Way `json:"through,omitempty" jsonschema:"enum=api,enum=datastore"`
 	// How many requests are under way at once. Default 16.
@@ -302,6 +308,8 @@ type Phase struct {
 	Connections int `json:"connections,omitempty" jsonschema:"minimum=1"`
 	// HTTP version: 2 or 1.1 (then a connection carries one request at a time). Default 2.
 	HTTP string `json:"http,omitempty" jsonschema:"enum=1.1,enum=2,default=2"`
+	// Which control plane the requests are for: local or, with Steve's going through the tunnel, downstream. Default local.
+	Cluster Cluster `json:"cluster,omitempty" jsonschema:"enum=local,enum=downstream,default=local"`
 	// User that the requests are made as; users are apart for priority and fairness. Default: the load user.
 	User Name `json:"user,omitempty"`
 	// User agent that requests to the Kubernetes API bear. Default: plimsoll.

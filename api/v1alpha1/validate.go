@@ -20,6 +20,8 @@ type FieldError struct {
 func (s *Scenario) Validate() []FieldError {
 	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
 	v.controlPlane(s.Spec.Target.Local)
+	v.downstream(s.Spec.Target.Local)
+	v.borrowed(s.Spec.Target.Borrowed)
 	v.preparations("spec.prepare", s.Spec.Prepare, false)
 	if len(s.Spec.Observe) > 0 && !s.Spec.Target.servesKubernetes() {
 		v.fault("spec.observe", "the target serves no Kubernetes API, whose objects could be counted")
@@ -62,14 +64,15 @@ func (v *validator) preparations(path string, preparations []Preparation, growin
 		}
 		path := fmt.Sprintf("%s.%d.fill", path, i)
 		v.made = append(v.made, fill)
+		v.reachable(path, fill.Cluster)
 		if !v.target.servesKubernetes() {
 			v.fault(path, "the target serves no Kubernetes API, through which objects are made")
 		}
 		v.objects(path, fill.Objects)
-		if fill.Through == ThroughDatastore && (v.target.Local == nil || v.target.Local.Datastore.Etcd == nil) {
+		if plane := v.target.cluster(fill.Cluster); fill.Through == ThroughDatastore && (plane == nil || plane.Datastore.Etcd == nil) {
 			v.fault(path+".through", "only a local target's etcd can be filled directly: use api")
 		}
-		what := objects(fill.Resource, fill.Namespace)
+		what := objects(fill.Resource, fill.Namespace) + fill.Cluster.inWords()
 		if fill.Template == "" {
 			if v.fills[what] > fill.Count || v.fills[what] == fill.Count && !growing {
 				v.fault(path, "an earlier fill has made %d %s already, under the same names; count is how many there are afterwards", v.fills[what], what)
@@ -129,6 +132,8 @@ func (v *validator) step(path string, step *Step) {
 
 func (v *validator) phase(path string, phase *Phase) {
 	v.load(path+".load", phase)
+	v.reachable(path, phase.Cluster)
+	v.followed(path, phase)
 	switch workloads := phase.workloads(); {
 	case len(workloads) == 0:
 		v.fault(path, "has no workload: add kube, steve, disk or etcd")
@@ -145,10 +150,10 @@ func (v *validator) phase(path string, phase *Phase) {
 	}
 	v.suits(path, phase)
 	if phase.Kube != nil {
-		v.kube(path+".kube", phase.Kube, phase.Load)
+		v.kube(path+".kube", phase.Kube, phase)
 	}
 	if phase.Steve != nil {
-		v.steve(path+".steve", phase.Steve, phase.Load)
+		v.steve(path+".steve", phase.Steve, phase)
 	}
 	if phase.Disk != nil {
 		v.disk(path+".disk", phase.Disk)
@@ -166,8 +171,8 @@ func (v *validator) suits(path string, phase *Phase) {
 		v.fault(path+".kube", "the target serves no Kubernetes API")
 	case phase.Steve != nil && local != nil && local.Steve != nil && !v.target.servesKubernetes():
 		v.fault(path+".steve", "Steve needs the API server: leave kubeAPIServer enabled")
-	case phase.Steve != nil && (local == nil || local.Steve == nil):
-		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local")
+	case phase.Steve != nil && !v.target.servesSteve():
+		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local, or steve: {url: …} to spec.target.borrowed")
 	case phase.Disk != nil && v.target.Directory == nil && local == nil:
 		v.fault(path+".disk", "needs a target on this machine: directory or local")
 	case phase.Etcd != nil && local == nil && (v.target.Borrowed == nil || v.target.Borrowed.Etcd == nil):
@@ -175,21 +180,22 @@ func (v *validator) suits(path string, phase *Phase) {
 	}
 }
 
-func (v *validator) kube(path string, k *KubeWorkload, load Load) {
+func (v *validator) kube(path string, k *KubeWorkload, phase *Phase) {
+	load, cluster := phase.Load, phase.Cluster
 	switch {
 	case k.Create != nil:
 		v.objects(path+".create", *k.Create)
 	case k.Get != nil:
-		v.filled(path+".get", *k.Get)
+		v.filled(path+".get", *k.Get, cluster)
 	case k.Update != nil:
-		v.filled(path+".update", k.Update.KubeSelection)
+		v.filled(path+".update", k.Update.KubeSelection, cluster)
 		if !k.Update.Resource.HasPayload() {
 			v.fault(path+".update.resource", "%s have no payload to update", k.Update.Resource)
 		}
 	case k.Patch != nil:
-		v.filled(path+".patch", k.Patch.KubeSelection)
+		v.filled(path+".patch", k.Patch.KubeSelection, cluster)
 	case k.Delete != nil:
-		v.filled(path+".delete", *k.Delete)
+		v.filled(path+".delete", *k.Delete, cluster)
 		if open := load.Open; open != nil {
 			if arrivals := float64(open.Rate+open.RateTo) / 2 * time.Duration(open.Duration).Seconds(); arrivals > float64(k.Delete.Count) {
 				v.fault(path+".delete.count", "is %d, but about %.0f deletions would arrive", k.Delete.Count, arrivals)
@@ -214,7 +220,7 @@ func (v *validator) kube(path string, k *KubeWorkload, load Load) {
 		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil || mixed.Bundle != nil || mixed.Unbundle != nil {
 			v.fault(fmt.Sprintf("%s.mix.%d", path, i), "neither a mix nor a watch nor bundles can be part of a mix")
 		} else {
-			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, load)
+			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, phase)
 		}
 	}
 }
@@ -259,8 +265,8 @@ func (v *validator) load(path string, phase *Phase) {
 }
 
 // filled checks that objects which an operation works on are made beforehand.
-func (v *validator) filled(path string, s KubeSelection) {
-	what := objects(s.Resource, s.Namespace)
+func (v *validator) filled(path string, s KubeSelection, cluster Cluster) {
+	what := objects(s.Resource, s.Namespace) + cluster.inWords()
 	if made := v.fills[what]; s.Resource.HasPayload() && made < s.Count {
 		v.fault(path+".count", "is %d, but only %d %s are made: raise the count of a fill, or lower this one", s.Count, made, what)
 	}

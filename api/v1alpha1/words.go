@@ -63,13 +63,13 @@ func (t *LocalTarget) InWords() string {
 		parts = append(parts, t.Kwok.inWords())
 	}
 	if t.Steve != nil {
-		cache := ""
-		if t.Steve.SQLCache {
-			cache = " with SQL cache"
-		}
-		parts = append(parts, "Steve"+cache)
+		parts = append(parts, t.Steve.inWords())
 	}
-	return strings.Join(parts, ", ")
+	words := strings.Join(parts, ", ")
+	if t.Downstream != nil {
+		words += "; downstream, through a tunnel: " + t.Downstream.plane().InWords()
+	}
+	return words
 }
 
 // inWords says how many members there are, and on what if not on the disk of the results.
@@ -159,7 +159,7 @@ func (p Preparation) InWords() string {
 		if p.Fill.Through == ThroughDatastore {
 			through = ", straight into the datastore"
 		}
-		return fmt.Sprintf("fill up to %d %s%s", p.Fill.Count, p.Fill.Objects.InWords(), through)
+		return fmt.Sprintf("fill up to %d %s%s%s", p.Fill.Count, p.Fill.Objects.InWords(), p.Fill.Cluster.inWords(), through)
 	}
 	return "settle until the target is at rest"
 }

@@ -21,6 +21,9 @@ func (p *Phase) Workload() Workload {
 	return nil
 }
 
+// InWords says what the phase's workload does, and where.
+func (p *Phase) InWords() string { return p.Workload().InWords() + p.Cluster.inWords() }
+
 func (p *Phase) workloads() []Workload {
 	var all []Workload
 	if p.Kube != nil {
@@ -58,6 +61,11 @@ func (t Target) servesKubernetes() bool {
 		return t.Borrowed.Etcd == nil
 	}
 	return t.Null != nil
+}
+
+// servesSteve says whether there is a Steve.
+func (t Target) servesSteve() bool {
+	return t.Local != nil && t.Local.Steve != nil || t.Borrowed != nil && t.Borrowed.Steve != nil
 }
 
 // On says whether it is started.

@@ -28,6 +28,8 @@ const (
 	Assets            = "assets"
 	KubebuilderAssets = "kubebuilder-assets"
 	Path              = "path"
+	// Plimsoll is a program that is plimsoll itself.
+	Plimsoll = "plimsoll"
 )
 
 const versionTimeout = 20 * time.Second

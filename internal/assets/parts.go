@@ -60,11 +60,16 @@ func Parts() []Part {
 			Name: "kine", Pins: "kine", Package: "github.com/k3s-io/kine", Module: "github.com/k3s-io/kine",
 			LDFlags: "-s -w -X github.com/k3s-io/kine/pkg/version.Version={version}", CGO: true, ExpectedBuild: 2 * time.Minute,
 		},
-		{
-			// Its SQLite is translated into Go.
-			Name: "steve", Pins: "steve", Package: "github.com/rancher/steve", Module: "github.com/rancher/steve",
-			LDFlags: "-s -w -X github.com/rancher/steve/pkg/version.Version={version}", ExpectedBuild: 3 * time.Minute,
-		},
+		steve("steve"), steve("steve-v0.9.15"), steve("steve-v0.8.0"),
+	}
+}
+
+// steve is Rancher's API, of the version that the pins of this name have. Its
+// SQLite is translated into Go.
+func steve(name string) Part {
+	return Part{
+		Name: name, Pins: name, Package: "github.com/rancher/steve", Module: "github.com/rancher/steve",
+		LDFlags: "-s -w -X github.com/rancher/steve/pkg/version.Version={version}", ExpectedBuild: 3 * time.Minute,
 	}
 }
 

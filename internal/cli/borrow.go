@@ -49,10 +49,25 @@ func (f *clusterFlags) borrow(p *plan.Plan) error {
 		}
 	}
 	for _, cell := range p.Cells {
+		if phase := stevePhase(&cell.Scenario.Spec); phase != "" {
+			return usage(fmt.Errorf("phase %s loads a Steve, and a kubeconfig names none: write spec.target.borrowed with kubeconfig and steve into the document", phase))
+		}
 		cell.Scenario.Spec.Target = v1.Target{Borrowed: spec}
 		cell.Scenario.Spec.FillThroughAPI()
 	}
 	return nil
+}
+
+// stevePhase is the name of a phase that loads a Steve; empty without one.
+func stevePhase(spec *v1.Spec) v1.Name {
+	for _, step := range spec.Steps {
+		for _, phase := range step.Phases {
+			if phase.Steve != nil {
+				return phase.Name
+			}
+		}
+	}
+	return ""
 }
 
 // admit opens a borrowed cluster, checks that the user may do what the

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -30,13 +31,13 @@ func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error
 			return err
 		}
 	}
-	return local.CheckServer(ctx, *spec.Local)
+	return local.CheckServers(ctx, *spec.Local)
 }
 
 // provider gives the way to the targets of an experiment, with everything done
 // that can fail before a run begins. done ends it.
 func provider(ctx context.Context, env Environment, display *display, cluster *clusterFlags, p *plan.Plan) (provision engine.Provision, done func() error, err error) {
-	clusters := map[v1.BorrowedTarget][]*v1.Spec{}
+	clusters := map[string][]*v1.Spec{} // by what names them
 	finder := &assets.Finder{Progress: display.build}
 	ways := map[string]engine.Provision{}
 	for _, cell := range p.Cells {
@@ -45,7 +46,7 @@ func provider(ctx context.Context, env Environment, display *display, cluster *c
 		case b != nil && b.Etcd != nil && ways["borrowed etcd"] == nil:
 			ways["borrowed etcd"], err = provideEtcd(ctx, env, cluster, *b.Etcd)
 		case b != nil && b.Etcd == nil:
-			clusters[*b] = append(clusters[*b], spec)
+			clusters[nameOf(*b)] = append(clusters[nameOf(*b)], spec)
 		default:
 			err = findParts(ctx, finder, spec.Target)
 		}
@@ -53,14 +54,16 @@ func provider(ctx context.Context, env Environment, display *display, cluster *c
 			return nil, nil, err
 		}
 	}
-	opened := map[v1.BorrowedTarget]target.Target{}
-	for b, specs := range clusters {
-		if opened[b], err = cluster.admit(ctx, env, b, specs); err != nil {
+	opened := map[string]target.Target{}
+	for name, specs := range clusters {
+		t, err := cluster.admit(ctx, env, *specs[0].Target.Borrowed, specs)
+		if err != nil {
 			return nil, nil, err
 		}
+		opened[name] = t.Capabilities()
 	}
 	ways["borrowed"] = func(_ context.Context, spec v1.Target, _, _ string) (target.Target, error) {
-		return opened[*spec.Borrowed], nil
+		return opened[nameOf(*spec.Borrowed)], nil
 	}
 	space, err := openWorkspace()
 	if err != nil {
@@ -74,6 +77,15 @@ func provider(ctx context.Context, env Environment, display *display, cluster *c
 		}
 		return way(ctx, spec, dir, logs)
 	}, space.Close, nil
+}
+
+// nameOf is the same for targets that are the same.
+func nameOf(b v1.BorrowedTarget) string {
+	name, err := json.Marshal(b)
+	if err != nil {
+		panic(err) // texts only
+	}
+	return string(name)
 }
 
 func kindOf(t v1.Target) string {
@@ -93,8 +105,12 @@ func kindOf(t v1.Target) string {
 // provideLocal starts a fresh local target for each run.
 func provideLocal(finder *assets.Finder, space *workspace.Workspace, display *display) engine.Provision {
 	return func(ctx context.Context, spec v1.Target, dir, logs string) (target.Target, error) {
+		program, err := self()
+		if err != nil {
+			return nil, err
+		}
 		t, err := local.Start(ctx, local.Options{
-			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder,
+			Spec: *spec.Local, Dir: dir, SecretDir: space.Dir, Own: space.Own, LogDir: logs, Binaries: finder, Program: program,
 			Note: func(note string) { display.Say("%s", note) },
 		})
 		if err != nil {

@@ -65,6 +65,9 @@ func up(ctx context.Context, env Environment, o local.Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, space.Close()) }()
 	o.Note = func(note string) { say(env, "%s", note) }
+	if o.Program, err = self(); err != nil {
+		return err
+	}
 	o.Dir, o.LogDir, o.Own = filepath.Join(space.Dir, "work"), filepath.Join(space.Dir, "logs"), space.Own
 	started := time.Now()
 	t, err := local.Start(ctx, o)

@@ -23,7 +23,6 @@ import (
 	"plimsoll.dev/plimsoll/internal/sampler"
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
-	"plimsoll.dev/plimsoll/internal/workload/etcd"
 	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
@@ -100,26 +99,23 @@ func (e *Engine) RunOne(ctx context.Context, p *plan.Plan, planned plan.Run, res
 // run is one run under way.
 type run struct {
 	*Engine
-	plan       *plan.Plan
-	planned    plan.Run
-	spec       *v1.Spec
-	clock      loop.Clock
-	writer     *store.RunWriter
-	recorder   *record.Recorder
-	metrics    *metrics.DB
-	target     target.Target
-	api        target.KubeAPI
-	id         string // labels what is made
-	cancel     context.CancelCauseFunc
-	filled     map[v1.Objects]int   // how many there are of the objects that were filled
-	writes     kube.Writes          // of all phases, for their watches
-	telling    sync.Mutex           // held while the watcher is told something that others may tell it too
-	etcdWrites etcd.Writes          // the same of etcd's API
-	counters   *prometheus.Registry // what plimsoll counts of the run
-	tally      *httpconn.Tally      // of requests to the Kubernetes API
-	followers  followers
-	measuring  atomic.Bool // since the first measured step began
-	bundles    kube.Bundles // that phases have made
+	plan      *plan.Plan
+	planned   plan.Run
+	spec      *v1.Spec
+	clock     loop.Clock
+	writer    *store.RunWriter
+	recorder  *record.Recorder
+	metrics   *metrics.DB
+	target    target.Target
+	id        string // labels what is made
+	cancel    context.CancelCauseFunc
+	clusters  map[v1.Cluster]*cluster
+	telling   sync.Mutex           // held while the watcher is told something that others may tell it too
+	counters  *prometheus.Registry // what plimsoll counts of the run
+	tally     *httpconn.Tally      // of requests to the Kubernetes API
+	followers followers
+	bundles   kube.Bundles // that phases have made
+	measuring atomic.Bool  // since the first measured step began
 }
 
 func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, results *store.Results) (err error) {
@@ -134,7 +130,7 @@ func (e *Engine) run(ctx context.Context, p *plan.Plan, planned plan.Run, result
 	defer cancel(nil)
 	r := &run{
 		Engine: e, plan: p, planned: planned, spec: &planned.Cell.Scenario.Spec, clock: clock, writer: writer, recorder: record.New(writer),
-		id: runID(clock.Start(), planned.Index), cancel: cancel, filled: map[v1.Objects]int{}, counters: prometheus.NewRegistry(),
+		id: runID(clock.Start(), planned.Index), cancel: cancel, clusters: map[v1.Cluster]*cluster{}, counters: prometheus.NewRegistry(),
 	}
 	defer func() { err = r.end(err) }()
 	if r.metrics, err = metrics.Create(writer.MetricsDir()); err != nil {
@@ -182,7 +178,10 @@ func (r *run) provision(ctx context.Context) error {
 	}
 	r.event(store.TargetReady, "", "")
 	r.Watcher.Say("target ready in %.1f s", (r.clock.Now() - started).Seconds())
-	r.api, _ = r.target.(target.KubeAPI) // phases that need one say so
+	r.clusters[v1.OnLocal] = newCluster(r.target)
+	if upstream, ok := r.target.(target.Upstream); ok && upstream.Downstream() != nil {
+		r.clusters[v1.OnDownstream] = newCluster(upstream.Downstream())
+	}
 	if _, shared := r.target.(target.Shared); shared {
 		if r.spec, err = r.spec.Clone(); err != nil {
 			return err
@@ -205,10 +204,11 @@ func (r *run) provision(ctx context.Context) error {
 // countRequests readies the tally of requests to the Kubernetes API. The names of
 // who refuses them are asked for once; whoever may not read them does without.
 func (r *run) countRequests(ctx context.Context) (err error) {
-	if r.api == nil {
+	api := r.clusters[v1.OnLocal].api
+	if api == nil {
 		return nil
 	}
-	names, err := kube.FlowNames(ctx, r.api)
+	names, err := kube.FlowNames(ctx, api)
 	if err != nil {
 		r.event(store.SamplingFailed, "", "the names of flow schemas and priority levels are not known: "+err.Error())
 	}

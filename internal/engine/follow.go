@@ -40,10 +40,11 @@ func (r *run) follower(ctx context.Context, resource v1.Resource) (*follow.Follo
 	if known := r.followers.all[resource]; known != nil {
 		return known, nil
 	}
-	if r.api == nil {
+	api := r.clusters[v1.OnLocal].api
+	if api == nil {
 		return nil, errors.New("the target serves no Kubernetes API, whose objects could be followed")
 	}
-	f, err := follow.New(ctx, r.api, resource, func(err error) { r.event(store.SamplingFailed, string(resource), err.Error()) })
+	f, err := follow.New(ctx, api, resource, func(err error) { r.event(store.SamplingFailed, string(resource), err.Error()) })
 	if err != nil {
 		return nil, err
 	}

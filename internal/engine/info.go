@@ -44,7 +44,7 @@ func phaseInfo(phase v1.Phase) store.PhaseInfo {
 	}
 	return store.PhaseInfo{
 		Name: string(phase.Name), Background: phase.Background, Loop: kind, Load: phase.LoadInWords(),
-		Workload: phase.Workload().InWords(), Clients: phase.Load.Clients(), Connections: phase.Connections,
+		Workload: phase.InWords(), Clients: phase.Load.Clients(), Connections: phase.Connections,
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"plimsoll.dev/plimsoll/internal/fill"
 	"plimsoll.dev/plimsoll/internal/loop"
 	"plimsoll.dev/plimsoll/internal/store"
-	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
@@ -41,23 +40,26 @@ func (r *run) prepare(ctx context.Context, step string, preparations []v1.Prepar
 
 // fill makes objects, those that an earlier preparation made left out.
 func (r *run) fill(ctx context.Context, step string, spec v1.Fill) error {
+	c, err := r.cluster(spec.Cluster)
+	if err != nil {
+		return err
+	}
 	what := "fill " + spec.InWords()
 	var made atomic.Int64
 	started := r.clock.Now()
 	shown := r.show(func() Progress {
 		return r.progress(step, PhaseProgress{Name: what, Done: made.Load(), Total: int64(spec.Count)}, started)
 	})
-	datastore, _ := r.target.(target.Datastore)
-	from := r.filled[spec.Objects]
-	err := fill.Run(ctx, fill.Options{
-		API: r.api, Datastore: datastore, Fill: spec, RunID: r.id, Seed: r.planned.Seed, From: from, Made: &made,
+	from := c.filled[spec.Objects]
+	err = fill.Run(ctx, fill.Options{
+		API: c.api, Datastore: c.datastore, Fill: spec, RunID: r.id, Seed: r.planned.Seed, From: from, Made: &made,
 	})
 	shown()
 	if err != nil {
 		return err
 	}
 	debug.FreeOSMemory() // or the garbage of the fill would count as plimsoll's memory throughout
-	r.filled[spec.Objects] = max(from, spec.Count)
+	c.filled[spec.Objects] = max(from, spec.Count)
 	took := (r.clock.Now() - started).Seconds()
 	r.Watcher.Say("filled %d %s in %.1f s (%.0f/s)", spec.Count-from, spec.InWords(), took, float64(spec.Count-from)/took)
 	return nil

@@ -273,7 +273,7 @@ func printStep(w io.Writer, number int, step v1.Step) {
 		if phase.Background {
 			background = ", as long as the others"
 		}
-		fmt.Fprintf(w, "\t  %s: %s; %s%s\n", phase.Name, phase.LoadInWords(), phase.Workload().InWords(), background)
+		fmt.Fprintf(w, "\t  %s: %s; %s%s\n", phase.Name, phase.LoadInWords(), phase.InWords(), background)
 	}
 }
 

@@ -67,8 +67,21 @@ type Emulation interface {
 
 // Steve is the capability of a target that serves Rancher's API.
 type Steve interface {
-	// Steve gives the URL that the API is served on, and a client that it lets in as an admin.
-	Steve() (url string, client *http.Client)
+	// Steve gives a new client configuration, with the URL that the API's /v1 is below.
+	Steve() (*rest.Config, error)
+}
+
+// Cluster is one control plane, whose datastore may be reached past its API server.
+type Cluster interface {
+	KubeAPI
+	Datastore
+}
+
+// Upstream is the capability of a target that may have a second control plane behind a tunnel.
+type Upstream interface {
+	// Downstream is that second one, whose other capabilities are asked for like those of a
+	// target; nil without one. Its Steve is reached through the tunnel.
+	Downstream() Cluster
 }
 
 // Shared is the capability of a target that others use too: runs have

@@ -40,6 +40,7 @@ type Target struct {
 	context, file string
 	explicit      bool // the file was named, rather than found as kubectl does
 	metrics       bool // the user may read the API server's metrics
+	steve         *rest.Config
 }
 
 var (
@@ -57,7 +58,21 @@ func Open(ctx context.Context, spec v1alpha1.BorrowedTarget) (*Target, error) {
 	if err := t.ask(ctx); err != nil {
 		return nil, fmt.Errorf("reach cluster %s of context %s in %s: %w", t.config.Host, t.context, t.file, explain(err, t.config))
 	}
+	if spec.Steve != nil {
+		if t.steve, err = openSteve(ctx, *spec.Steve); err != nil {
+			return nil, err
+		}
+	}
 	return t, nil
+}
+
+// Capabilities gives the target with the capabilities of its spec, and no
+// others: one without a Steve is no target.Steve.
+func (t *Target) Capabilities() target.Target {
+	if t.steve == nil {
+		return t
+	}
+	return withSteve{t}
 }
 
 // read makes a target of what a kubeconfig says; it asks nobody.
@@ -128,9 +143,11 @@ func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
 // Describe implements target.Target. Of a borrowed cluster its API server's
 // version is all that everybody may know.
 func (t *Target) Describe(context.Context) (target.Description, error) {
-	return target.Description{Components: []target.ComponentDescription{
-		{Name: "kube-apiserver", Version: t.version, Source: "borrowed"},
-	}}, nil
+	components := []target.ComponentDescription{{Name: "kube-apiserver", Version: t.version, Source: "borrowed"}}
+	if t.steve != nil { // which tells nobody its version
+		components = append(components, target.ComponentDescription{Name: "steve", Source: "borrowed"})
+	}
+	return target.Description{Components: components}, nil
 }
 
 // Endpoints implements target.Target: the API server's own metrics, if the user

@@ -40,26 +40,24 @@ const steveBinding = `{
 
 // admit gives the users their rights and waits until those of the load users
 // count: the API server learns of them through a watch of its own.
-func (t *Target) admit(ctx context.Context) error {
+func (p *plane) admit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, accessTimeout)
 	defer cancel()
-	t.mu.Lock()
-	admin, load := t.client(kubernetesCA, adminClient), t.client(kubernetesCA, loadClient)
-	t.mu.Unlock()
-	url := t.ports.apiserverURL()
+	admin, load := p.client(kubernetesCA, adminClient), p.client(kubernetesCA, loadClient)
+	url := p.ports.apiserverURL()
 	used := false
-	for _, o := range t.rights() {
+	for _, o := range p.rights() {
 		there, err := post(ctx, admin, url+rbacPath+o.resource, o.body)
 		used = used || there
 		if err != nil {
-			return t.because(fmt.Errorf("give the users their rights: %w", err))
+			return p.target.because(fmt.Errorf("give the users their rights: %w", err))
 		}
 	}
-	if used && t.note != nil {
-		t.note("the database that dsn names was used by an earlier run: what that made is still there, and listed with what is made now")
+	if used {
+		p.target.tell("the database that dsn names was used by an earlier run: what that made is still there, and listed with what is made now")
 	}
 	if err := await(ctx, load, url+"/api/v1/namespaces/default/configmaps?limit=1"); err != nil {
-		return t.because(fmt.Errorf("wait until the load users may list configmaps: %w", err))
+		return p.target.because(fmt.Errorf("wait until the load users may list configmaps: %w", err))
 	}
 	return nil
 }
@@ -68,16 +66,16 @@ func (t *Target) admit(ctx context.Context) error {
 type right struct{ resource, body string }
 
 // rights end with those of the load users: once these count, the others do too.
-func (t *Target) rights() []right {
+func (p *plane) rights() []right {
 	const roles, bindings = "clusterroles", "clusterrolebindings"
 	all := []right{{roles, loadRole}}
-	if t.spec.KubeControllerManager != nil {
+	if p.spec.KubeControllerManager != nil {
 		all = append(all, right{bindings, controllerManagerBinding})
 	}
-	if t.spec.Kwok != nil {
+	if p.spec.Kwok != nil {
 		all = append(all, right{roles, kwokRole}, right{bindings, kwokBinding})
 	}
-	if t.spec.Steve != nil {
+	if p.spec.Steve != nil {
 		all = append(all, right{bindings, steveBinding})
 	}
 	return append(all, right{bindings, loadBinding})

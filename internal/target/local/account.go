@@ -95,13 +95,11 @@ func (t *Target) openTo(a *account, data string, chosen bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t.note != nil {
-		disk := "on the same disk"
-		if !sameDisk(elsewhere, data) {
-			disk = "on another disk"
-		}
-		t.note(fmt.Sprintf("the database runs as user %s, who may not enter %s: its data is in %s, %s", a.name, filepath.Dir(data), elsewhere, disk))
+	disk := "on the same disk"
+	if !sameDisk(elsewhere, data) {
+		disk = "on another disk"
 	}
+	t.tell("the database runs as user %s, who may not enter %s: its data is in %s, %s", a.name, filepath.Dir(data), elsewhere, disk)
 	return elsewhere, nil
 }
 

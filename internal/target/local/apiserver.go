@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ func servesAPI(spec v1alpha1.LocalTarget) bool {
 // buildAPIServer gives the API server as kubeadm would configure it, but on
 // loopback. Auditing is off unless the document asks for it, priority and
 // fairness is on, by its own defaults.
-func buildAPIServer(p plan) ([]component, error) {
+func buildAPIServer(p *plane) ([]component, error) {
 	fs, err := slices.Concat(flags{
 		{"bind-address", loopbackIP},
 		{"advertise-address", loopbackIP},
@@ -63,7 +62,7 @@ func buildAPIServer(p plan) ([]component, error) {
 	}
 	return []component{{
 		needs: needs,
-		name:  apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: filepath.Join(p.where.logs, apiserverPart+".log"),
+		name:  apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: p.log(apiserverPart),
 		ready: p.ports.apiserverURL() + "/readyz", metrics: p.ports.apiserverURL() + "/metrics", ca: kubernetesCA, observer: adminClient,
 		readyTimeout: time.Minute, grace: 10 * time.Second, layer: apiLayer,
 		// Some 13,000 series, at 40 ms of its CPU.

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +67,8 @@ type component struct {
 	tree bool
 	// layer orders the stop: higher ones go first.
 	layer int
+	// plane is the control plane that it is of.
+	plane *plane
 }
 
 // command is a program with its arguments.
@@ -87,52 +88,14 @@ const (
 // accessGate opens when the API server has given its users their rights.
 const accessGate = "access"
 
-// plan is all that the builders need to know.
-type plan struct {
-	spec     v1alpha1.LocalTarget
-	where    folders
-	ports    ports
-	keys     *keyring
-	binaries map[string]assets.Binary
-	// audit takes what the API server tells of its requests; nil if it tells nothing.
-	audit *audit
-	// server is that of an SQL database, if plimsoll starts one, account the user
-	// that runs it, and password that of kine.
-	server   Server
-	account  *account
-	password string
-}
-
-// build gives the components that a plan stands for.
-func build(p plan) ([]component, error) {
-	builders := []func(plan) ([]component, error){buildEtcd}
-	if p.spec.Datastore.Kine != nil {
-		builders = []func(plan) ([]component, error){buildDatabase, buildKine}
-	}
-	if servesAPI(p.spec) {
-		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
-	}
-	if p.spec.Steve != nil {
-		builders = append(builders, buildSteve)
-	}
-	var all []component
-	for _, builder := range builders {
-		some, err := builder(p)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
 // gates are opened by closing them.
 type gates map[string]chan struct{}
 
 func newGates(components []component) gates {
-	g := gates{accessGate: make(chan struct{})}
+	g := gates{}
 	for _, c := range components {
 		g[c.name] = make(chan struct{})
+		g[c.plane.prefix+accessGate] = make(chan struct{}) // of each plane one
 	}
 	return g
 }
@@ -159,15 +122,9 @@ type chore struct {
 
 // chores are done beside the starts.
 func (t *Target) chores() []chore {
-	if !servesAPI(t.spec) {
-		return nil
-	}
-	all := []chore{{apiserverPart, accessGate, t.admit}}
-	if t.spec.KubeControllerManager != nil {
-		all = append(all, chore{controllerManagerPart, "", t.awaitServiceAccount})
-	}
-	if nodeCount(t.spec.Kwok) > 0 {
-		all = append(all, chore{accessGate, "", t.makeNodes}, chore{kwokPart, "", t.awaitNodes})
+	var all []chore
+	for _, p := range t.planes() {
+		all = append(all, p.chores()...)
 	}
 	return all
 }
@@ -204,9 +161,9 @@ func (t *Target) boot(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			t.mu.Lock()
+			t.lock.Lock()
 			t.running[c.name] = p
-			t.mu.Unlock()
+			t.lock.Unlock()
 			close(gates[c.name])
 			supervise(p, failed, cancel) // which ends the wait for components that need this one
 			return nil
@@ -245,7 +202,7 @@ func (t *Target) launch(ctx context.Context, c component) (*process.Process, err
 	if c.after != "" {
 		ctx, cancel := context.WithTimeout(ctx, c.readyTimeout)
 		defer cancel()
-		if err := await(ctx, t.observer(c), c.after); err != nil {
+		if err := await(ctx, c.plane.observer(c), c.after); err != nil {
 			return nil, fmt.Errorf("wait with the start of %s: %w", c.name, err)
 		}
 	}
@@ -254,7 +211,7 @@ func (t *Target) launch(ctx context.Context, c component) (*process.Process, err
 
 // run starts a component on the data that it has.
 func (t *Target) run(ctx context.Context, c component) (*process.Process, error) {
-	client := t.observer(c)
+	client := c.plane.observer(c)
 	ready := c.probe
 	if ready == nil {
 		ready = func(ctx context.Context) error { return probe(ctx, client, c.ready) }
@@ -272,17 +229,17 @@ const restartReady = 2 * time.Minute
 
 // restart starts a component that has ended once more, on the data that it has.
 func (t *Target) restart(name string) error {
-	t.mu.Lock()
+	t.lock.Lock()
 	c := t.components[slices.IndexFunc(t.components, func(c component) bool { return c.name == name })]
-	t.mu.Unlock()
+	t.lock.Unlock()
 	c.readyTimeout = restartReady
 	p, err := t.run(context.Background(), c)
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
+	t.lock.Lock()
 	t.running[name] = p
-	t.mu.Unlock()
+	t.lock.Unlock()
 	supervise(p, t.failed, func(error) {})
 	return nil
 }
@@ -347,8 +304,8 @@ func (t *Target) stop(ctx context.Context) error {
 			break
 		}
 	}
-	for _, c := range t.clients {
-		c.CloseIdleConnections() // servers wait for them
+	for _, p := range t.planes() {
+		p.closeIdleConnections() // servers wait for them
 	}
 	var errs []error
 	for layer := frontLayer; layer >= databaseLayer; layer-- {
@@ -361,36 +318,6 @@ func (t *Target) stop(ctx context.Context) error {
 		errs = append(errs, group.Wait())
 	}
 	return errors.Join(errs...)
-}
-
-// client gives the one client for a certificate; t.mu is held. Without an
-// authority it trusts every server: there is nobody else on plimsoll's own ports.
-func (t *Target) client(ca, certificate string) *http.Client {
-	c := t.clients[certificate]
-	if c == nil && ca == "" {
-		c = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-		t.clients[certificate] = c
-	}
-	if c == nil {
-		// HTTP/1.1 only: etcd's peer port offers HTTP/2 and then does not speak it.
-		c = &http.Client{Transport: &http.Transport{TLSClientConfig: t.keys.tlsConfig(ca, certificate), MaxIdleConnsPerHost: nodeMakers}}
-		t.clients[certificate] = c
-	}
-	return c
-}
-
-// observer gives the client that a component answers to.
-func (t *Target) observer(c component) *http.Client {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.client(c.ca, c.observer)
-}
-
-// admin gives the client of the identity that prepares.
-func (t *Target) admin() *http.Client {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.client(kubernetesCA, adminClient)
 }
 
 const (

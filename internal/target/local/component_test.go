@@ -55,15 +55,16 @@ func TestPortsDiffer(t *testing.T) {
 		want int
 	}{
 		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{Members: 3}}}, 10},
-		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.Postgres}}, Steve: &v1alpha1.Steve{}}, 6},
+		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.Postgres}}, Steve: &v1alpha1.Steve{}}, 7},
 		{controlPlane(1), 7},
 		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.SQLite}}, KubeAPIServer: disabled()}, 2},
 	} {
-		p, err := choosePorts(row.spec)
+		chosen, err := choosePorts(row.spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveMetrics, p.controllerManager, p.scheduler, p.kwok})
+		p := chosen[0]
+		all := slices.Concat(p.etcdClients, p.etcdPeers, p.etcdMetrics, []int{p.apiserver, p.kine, p.kineMetrics, p.database, p.steve, p.steveHTTP, p.steveMetrics, p.tunnel, p.controllerManager, p.scheduler, p.kwok})
 		seen := map[int]bool{}
 		for _, port := range all {
 			if port != 0 {

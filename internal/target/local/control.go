@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -21,8 +20,8 @@ const (
 // buildControl gives a component of the control plane that is a client of the
 // API server and serves its own health and metrics, as kubeadm would configure
 // it, but on loopback. Leader election is left on, so that a lost lease shows.
-func buildControl(p plan, name string, port int, own flags, document v1alpha1.Flags) ([]component, error) {
-	kubeconfig, err := writeKubeconfig(p.keys, p.ports.apiserverURL(), target.Identity(name))
+func buildControl(p *plane, name string, port int, own flags, document v1alpha1.Flags) ([]component, error) {
+	kubeconfig, err := p.Kubeconfig(target.Identity(name))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func buildControl(p plan, name string, port int, own flags, document v1alpha1.Fl
 	}
 	return []component{{
 		needs: apiserverPart, // without which they exit at once
-		name:  name, binary: p.binaries[name], flags: fs, log: filepath.Join(p.where.logs, name+".log"),
+		name:  name, binary: p.binaries[name], flags: fs, log: p.log(name),
 		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient, scrapeInterval: controlScrape,
 		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer,
 	}}, nil

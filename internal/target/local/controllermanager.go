@@ -23,7 +23,7 @@ const controllerManagerBinding = `{
 }`
 
 // buildControllerManager gives the controllers.
-func buildControllerManager(p plan) ([]component, error) {
+func buildControllerManager(p *plane) ([]component, error) {
 	if p.spec.KubeControllerManager == nil {
 		return nil, nil
 	}
@@ -35,11 +35,11 @@ func buildControllerManager(p plan) ([]component, error) {
 
 // awaitServiceAccount waits until pods may be made in the namespace default:
 // their admission asks for its service account, which a controller makes.
-func (t *Target) awaitServiceAccount(ctx context.Context) error {
+func (p *plane) awaitServiceAccount(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, controlReady)
 	defer cancel()
-	if err := await(ctx, t.admin(), t.ports.apiserverURL()+"/api/v1/namespaces/default/serviceaccounts/default"); err != nil {
-		return t.because(fmt.Errorf("wait until the controllers have made the service account of namespace default: %w", err))
+	if err := await(ctx, p.admin(), p.ports.apiserverURL()+"/api/v1/namespaces/default/serviceaccounts/default"); err != nil {
+		return p.target.because(fmt.Errorf("wait until the controllers have made the service account of namespace default: %w", err))
 	}
 	return nil
 }

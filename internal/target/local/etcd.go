@@ -43,7 +43,7 @@ func etcdSpec(spec v1alpha1.LocalTarget) v1alpha1.Etcd {
 }
 
 // buildEtcd gives a component for each member.
-func buildEtcd(p plan) ([]component, error) {
+func buildEtcd(p *plane) ([]component, error) {
 	spec := etcdSpec(p.spec)
 	var cluster []string
 	for i := range spec.Members {
@@ -53,7 +53,7 @@ func buildEtcd(p plan) ([]component, error) {
 	for i := range spec.Members {
 		name := memberName(spec, i)
 		client, peer, metrics := loopback(p.ports.etcdClients[i]), loopback(p.ports.etcdPeers[i]), loopback(p.ports.etcdMetrics[i])
-		data := filepath.Join(p.where.data, name)
+		data := p.home(name)
 		own := flags{
 			{"name", name},
 			{"data-dir", data},
@@ -77,7 +77,7 @@ func buildEtcd(p plan) ([]component, error) {
 		}
 		var wal string
 		if p.where.wal != "" {
-			wal = filepath.Join(p.where.wal, name)
+			wal = filepath.Join(p.where.wal, p.prefix+name)
 			own = append(own, flag{"wal-dir", wal})
 		}
 		fs, err := own.with(spec.Flags)
@@ -95,7 +95,7 @@ func buildEtcd(p plan) ([]component, error) {
 		}
 		members = append(members, component{
 			after: after,
-			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, wal: wal, log: filepath.Join(p.where.logs, name+".log"),
+			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, wal: wal, log: p.log(name),
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
 		})
@@ -112,10 +112,10 @@ func (t *Target) leader() (string, error) {
 	defer cancel()
 	for {
 		for _, c := range t.components {
-			if c.layer != datastoreLayer {
+			if c.plane != t.plane || c.layer != datastoreLayer {
 				continue
 			}
-			metrics, err := get(ctx, t.observer(c), c.metrics, 1<<20)
+			metrics, err := get(ctx, c.plane.observer(c), c.metrics, 1<<20)
 			if err == nil && strings.Contains(string(metrics), leading) {
 				return c.name, nil
 			}

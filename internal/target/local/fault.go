@@ -41,12 +41,20 @@ func (t *Target) disturbed(component string) (*process.Process, error) {
 			return nil, fmt.Errorf("find the leader of etcd: %w", err)
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	if p := t.running[component]; p != nil && !t.closed {
 		return p, nil
 	}
 	return nil, fmt.Errorf("no component %s runs that could be disturbed", component)
+}
+
+// planeOf is the control plane that a component is of.
+func (t *Target) planeOf(component string) *plane {
+	if t.downstream != nil && strings.HasPrefix(component, downstreamPrefix) {
+		return t.downstream
+	}
+	return t.plane
 }
 
 // pause stops a component, and lets it go on.
@@ -131,7 +139,7 @@ func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturb
 		return nil, err
 	}
 	s := &slowDisk{process: p, writes: writesPerSecond}
-	for _, folder := range t.Folders() {
+	for _, folder := range t.planeOf(component).where.all() {
 		device, err := wholeDevice(folder)
 		if err != nil {
 			return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)

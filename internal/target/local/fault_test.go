@@ -27,7 +27,7 @@ func writing(t *testing.T) (tg *Target, ticks func() int64) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Stop(t.Context()) })
-	return &Target{where: folders{data: dir}, running: map[string]*process.Process{"etcd": p}}, func() int64 {
+	return &Target{plane: &plane{where: folders{data: dir}}, running: map[string]*process.Process{"etcd": p}}, func() int64 {
 		info, err := os.Stat(file)
 		if err != nil {
 			return 0

@@ -440,10 +440,11 @@ func TestTakenPort(t *testing.T) {
 }
 
 func TestChosenPorts(t *testing.T) {
-	free, err := choosePorts(v1alpha1.LocalTarget{})
+	chosen, err := choosePorts(v1alpha1.LocalTarget{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	free := chosen[0]
 	spec := v1alpha1.LocalTarget{
 		Datastore:     v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{Port: free.etcdClients[0]}},
 		KubeAPIServer: v1alpha1.KubeAPIServer{Port: free.apiserver},

@@ -74,6 +74,7 @@ func certificates() []certificate {
 		{name: controllerManagerPart, authority: kubernetesCA, user: controllerManagerUser},
 		{name: schedulerPart, authority: kubernetesCA, user: schedulerUser},
 		{name: kwokPart, authority: kubernetesCA, user: kwokUser, groups: []string{kubeletGroup}},
+		{name: tunnelAgent, authority: kubernetesCA, user: tunnelUser},
 		{name: controlServer, authority: kubernetesCA, user: "plimsoll-control-plane", server: true},
 		{name: monitorClient, authority: kubernetesCA, user: "plimsoll-monitor", groups: []string{"system:monitoring"}},
 		{name: serviceAccount, authority: serviceAccountCA, user: serviceAccount}, // signs tokens; as a certificate its public half is a file too

@@ -22,7 +22,7 @@ const (
 )
 
 // buildDatabase gives the server under kine, if plimsoll starts one.
-func buildDatabase(p plan) ([]component, error) {
+func buildDatabase(p *plane) ([]component, error) {
 	if p.server.Path == "" {
 		return nil, nil
 	}
@@ -35,7 +35,7 @@ func buildDatabase(p plan) ([]component, error) {
 }
 
 // buildKine gives kine, which serves etcd's API with the certificates of etcd.
-func buildKine(p plan) ([]component, error) {
+func buildKine(p *plane) ([]component, error) {
 	spec := p.spec.Datastore.Kine
 	endpoint := kineEndpoint(p)
 	metrics := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kineMetrics))
@@ -51,7 +51,7 @@ func buildKine(p plan) ([]component, error) {
 		return nil, fmt.Errorf("kine: %w", err)
 	}
 	c := component{
-		name: kinePart, binary: p.binaries[kinePart], flags: fs, log: filepath.Join(p.where.logs, kinePart+".log"),
+		name: kinePart, binary: p.binaries[kinePart], flags: fs, log: p.log(kinePart),
 		// It serves metrics once it serves everything else.
 		ready: "https://" + metrics + "/metrics", metrics: "https://" + metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 		readyTimeout: kineReady, grace: kineGrace, layer: datastoreLayer,
@@ -77,13 +77,13 @@ func kineConnections(spec *v1alpha1.Kine) int {
 	return 100
 }
 
-func sqliteFolder(p plan) string { return filepath.Join(p.where.data, kinePart) }
+func sqliteFolder(p *plane) string { return p.home(kinePart) }
 
 // schemes are kine's names for the backends.
 var schemes = map[v1alpha1.Backend]string{v1alpha1.SQLite: "sqlite", v1alpha1.Postgres: "postgres", v1alpha1.MariaDB: "mysql"}
 
 // kineEndpoint is the data source, in kine's notation.
-func kineEndpoint(p plan) string {
+func kineEndpoint(p *plane) string {
 	spec := p.spec.Datastore.Kine
 	scheme := schemes[spec.Backend] + "://"
 	address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.database))

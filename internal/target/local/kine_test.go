@@ -26,14 +26,14 @@ import (
 	"plimsoll.dev/plimsoll/internal/target"
 )
 
-// planOf gives what builders get, on a machine with folders /s, /d and /l.
-func planOf(t *testing.T, spec v1alpha1.LocalTarget) plan {
+// planeOf gives what builders get, on a machine with folders /s, /d and /l.
+func planeOf(t *testing.T, spec v1alpha1.LocalTarget) *plane {
 	t.Helper()
 	keys, err := newKeyring(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{
+	p := &plane{
 		spec: spec, where: folders{secrets: "/s", data: "/d", logs: "/l"}, keys: keys, password: "geheim",
 		ports: ports{apiserver: 1, kine: 2, kineMetrics: 3, database: 4, steve: 5, steveMetrics: 6},
 	}
@@ -70,7 +70,7 @@ func TestDataSources(t *testing.T) {
 		{"a MariaDB of the user's", v1alpha1.Kine{Backend: "mariadb", DSN: "me:p@w@tcp(db:3306)/k"}, "mysql://me:p@w@tcp(db:3306)/k", "mysql://me:xxxxx@tcp(db:3306)/k"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := kineEndpoint(planOf(t, kineTarget(row.kine)))
+			got := kineEndpoint(planeOf(t, kineTarget(row.kine)))
 			if diff := cmp.Diff(row.given, got); diff != "" {
 				t.Error(diff)
 			}
@@ -84,10 +84,10 @@ func TestDataSources(t *testing.T) {
 	}
 }
 
-// commandLines are the components of a plan as lines of text.
-func commandLines(t *testing.T, p plan) string {
+// commandLines are the components of a plane as lines of text.
+func commandLines(t *testing.T, p *plane) string {
 	t.Helper()
-	components, err := build(p)
+	components, err := p.build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestCommandLinesOfKineAndItsDatabase(t *testing.T) {
 				"steve --kubeconfig=/s/steve.kubeconfig --https-listen-port=5 --http-listen-port=0 --sql-cache=true --enable-metrics=true --metrics-listen-addr=127.0.0.1:6\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if diff := cmp.Diff(row.want, commandLines(t, planOf(t, row.spec))); diff != "" {
+			if diff := cmp.Diff(row.want, commandLines(t, planeOf(t, row.spec))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -135,7 +135,7 @@ func TestCommandLinesOfKineAndItsDatabase(t *testing.T) {
 }
 
 func TestFlagsOfSingleMembers(t *testing.T) {
-	p := planOf(t, v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{
+	p := planeOf(t, v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{
 		Members: 3, Flags: v1alpha1.Flags{"heartbeat-interval": "50"},
 		MemberFlags: []v1alpha1.Flags{nil, {"heartbeat-interval": "200", "quota-backend-bytes": nil}},
 	}}})
@@ -155,14 +155,14 @@ func TestFlagsOfSingleMembers(t *testing.T) {
 
 func TestPasswordsAreNotOnCommandLines(t *testing.T) {
 	for _, backend := range []v1alpha1.Backend{v1alpha1.Postgres, v1alpha1.MariaDB} {
-		if lines := commandLines(t, planOf(t, kineTarget(v1alpha1.Kine{Backend: backend}))); strings.Contains(lines, "geheim") {
+		if lines := commandLines(t, planeOf(t, kineTarget(v1alpha1.Kine{Backend: backend}))); strings.Contains(lines, "geheim") {
 			t.Errorf("the password is in %s", lines)
 		}
 	}
 }
 
 func TestTheAPIServerUsesKine(t *testing.T) {
-	components, err := build(planOf(t, kineTarget(v1alpha1.Kine{Backend: v1alpha1.Postgres})))
+	components, err := planeOf(t, kineTarget(v1alpha1.Kine{Backend: v1alpha1.Postgres})).build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestCapabilitiesAreThoseOfTheSpec(t *testing.T) {
 		{"with an API server", v1alpha1.LocalTarget{}, true, false},
 		{"with Steve", v1alpha1.LocalTarget{Steve: &v1alpha1.Steve{}}, true, true},
 	} {
-		tg := (&Target{spec: row.spec}).Capabilities()
+		tg := (&Target{plane: &plane{spec: row.spec}}).Capabilities()
 		_, api := tg.(target.KubeAPI)
 		_, steve := tg.(target.Steve)
 		_, datastore := tg.(target.Datastore)
@@ -196,10 +196,10 @@ func TestCapabilitiesAreThoseOfTheSpec(t *testing.T) {
 
 func TestWithoutAnAPIServer(t *testing.T) {
 	alone := v1alpha1.LocalTarget{KubeAPIServer: disabled()}
-	if _, err := (&Target{spec: alone}).RESTConfig(target.Admin); err == nil {
+	if _, err := (&Target{plane: &plane{spec: alone}}).RESTConfig(target.Admin); err == nil {
 		t.Error("there is a client configuration")
 	}
-	if _, err := (&Target{spec: alone}).Kubeconfig(target.Admin); err == nil {
+	if _, err := (&Target{plane: &plane{spec: alone}}).Kubeconfig(target.Admin); err == nil {
 		t.Error("there is a kubeconfig")
 	}
 	alone.Steve = &v1alpha1.Steve{}
@@ -363,11 +363,8 @@ func TestSteve(t *testing.T) {
 		if !ok {
 			t.Fatal("the target has no Steve")
 		}
-		url, client := steve.Steve()
-		// A list may fail for a moment: what it has learnt of kinds since then empties its cache.
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		if err := await(ctx, client, url+"/v1/configmaps/default?limit=2"); err != nil {
+		url, client := steveOf(t, steve)
+		if err := probe(t.Context(), client, url+"/v1/configmaps/default?limit=2"); err != nil {
 			t.Error(err)
 		}
 		for _, e := range tg.Endpoints() {

@@ -51,16 +51,16 @@ const kwokBinding = `{
 }`
 
 // buildKwok gives kwok, which stands in for the kubelets of all nodes there are.
-func buildKwok(p plan) ([]component, error) {
+func buildKwok(p *plane) ([]component, error) {
 	spec := p.spec.Kwok
 	if spec == nil {
 		return nil, nil
 	}
-	kubeconfig, err := writeKubeconfig(p.keys, p.ports.apiserverURL(), kwokPart)
+	kubeconfig, err := p.Kubeconfig(kwokPart)
 	if err != nil {
 		return nil, err
 	}
-	home := filepath.Join(p.where.data, kwokPart)
+	home := p.home(kwokPart)
 	fs, err := flags{
 		{"config", filepath.Join(home, kwokConfig)},
 		{"kubeconfig", kubeconfig},
@@ -80,7 +80,7 @@ func buildKwok(p plan) ([]component, error) {
 	}
 	return []component{{
 		needs: accessGate,
-		name:  kwokPart, binary: p.binaries[kwokPart], flags: fs, log: filepath.Join(p.where.logs, kwokPart+".log"),
+		name:  kwokPart, binary: p.binaries[kwokPart], flags: fs, log: p.log(kwokPart),
 		// Its working directory, where it looks for more configuration, must not be the user's.
 		data: home, files: map[string]string{kwokConfig: config}, env: []string{"KWOK_WORKDIR=" + home},
 		ready: loopback(p.ports.kwok) + "/healthz", metrics: loopback(p.ports.kwok) + "/metrics", ca: kubernetesCA, observer: monitorClient,

@@ -5,7 +5,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,9 +14,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
@@ -47,6 +43,8 @@ type Options struct {
 	LogDir string
 	// Binaries finds the components' binaries.
 	Binaries Binaries
+	// Program is plimsoll itself, which is both ends of the tunnel to a downstream control plane.
+	Program string
 	// Note, if set, hears what a user should know about where things are.
 	Note func(string)
 }
@@ -56,20 +54,16 @@ type Binaries interface {
 	Find(ctx context.Context, name string) (assets.Binary, error)
 }
 
-// Target is a running control plane.
+// Target is a running control plane, and perhaps a second one downstream of it.
 type Target struct {
-	where folders
-	spec  v1alpha1.LocalTarget
-	keys  *keyring
-	ports ports
-	audit *audit // nil if the API server tells of nothing
+	*plane
+	downstream *plane // nil without one
 
 	counters *prometheus.Registry
 
-	mu         sync.Mutex
+	lock       sync.Mutex
 	components []component
 	running    map[string]*process.Process // by component; stays after Close, for Describe
-	clients    map[string]*http.Client     // by certificate
 	failed     chan error
 	made       []string // removed by Close, last first
 	own        func(string) error
@@ -85,6 +79,7 @@ var (
 	_ target.Emulation   = (*Target)(nil)
 	_ target.Folder      = (*Target)(nil)
 	_ target.Disturbable = (*Target)(nil)
+	_ target.Upstream    = (*Target)(nil)
 	_ target.Counting    = (*Target)(nil)
 )
 
@@ -108,19 +103,34 @@ func Parts(spec v1alpha1.LocalTarget) []string {
 		parts = append(parts, kwokPart)
 	}
 	if spec.Steve != nil {
-		parts = append(parts, stevePart)
+		parts = append(parts, stevePartOf(*spec.Steve))
+	}
+	if spec.Downstream != nil {
+		for _, part := range Parts(downstreamSpec(spec)) {
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
 	}
 	return parts
 }
 
-// CheckServer says whether the database server that a target of the spec needs
-// is installed; ErrNoServer otherwise.
-func CheckServer(ctx context.Context, spec v1alpha1.LocalTarget) error {
-	if !ownServer(spec.Datastore.Kine) {
-		return nil
+// CheckServers says whether the database servers that a target of the spec needs
+// are installed; ErrNoServer otherwise.
+func CheckServers(ctx context.Context, spec v1alpha1.LocalTarget) error {
+	specs := []v1alpha1.LocalTarget{spec}
+	if spec.Downstream != nil {
+		specs = append(specs, downstreamSpec(spec))
 	}
-	_, err := FindServer(ctx, spec.Datastore.Kine.Backend)
-	return err
+	for _, one := range specs {
+		if !ownServer(one.Datastore.Kine) {
+			continue
+		}
+		if _, err := FindServer(ctx, one.Datastore.Kine.Backend); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not enabled")
@@ -129,56 +139,78 @@ var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not en
 // user may use the API server. ctx bounds the start only. Binaries are found, and
 // built if need be, before anything is started. A failed start is undone.
 func Start(ctx context.Context, o Options) (*Target, error) {
-	binaries := map[string]assets.Binary{}
-	for _, part := range Parts(o.Spec) {
-		b, err := o.Binaries.Find(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		binaries[part] = b
+	t := &Target{own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
+	var err error
+	if t.plane, err = t.newPlane(ctx, o, "", o.Spec); err != nil {
+		return nil, err
 	}
-	if o.Spec.Steve != nil && !servesAPI(o.Spec) {
-		return nil, errors.New("steve is in front of an API server, and kubeAPIServer is not enabled: enable it, or leave steve out")
-	}
-	p := plan{spec: o.Spec, binaries: binaries}
-	if kine := o.Spec.Datastore.Kine; ownServer(kine) {
-		var err error
-		if p.server, err = FindServer(ctx, kine.Backend); err != nil {
-			return nil, err
-		}
-		p.password = newPassword()
-		if p.account, err = accountFor(kine.Backend); err != nil {
+	if o.Spec.Downstream != nil {
+		if t.downstream, err = t.newPlane(ctx, o, downstreamPrefix, downstreamSpec(o.Spec)); err != nil {
 			return nil, err
 		}
 	}
-	t := &Target{spec: o.Spec, clients: map[string]*http.Client{}, own: o.Own, note: o.Note, counters: prometheus.NewRegistry()}
-	if err := t.start(ctx, o, p); err != nil {
+	if err := t.start(ctx, o); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
 	return t, nil
 }
 
-func (t *Target) start(ctx context.Context, o Options, p plan) error {
-	where, err := t.makeFolders(o, p.account)
-	if err != nil {
-		return err
+// newPlane finds all that a control plane needs before anything is started.
+func (t *Target) newPlane(ctx context.Context, o Options, prefix string, spec v1alpha1.LocalTarget) (*plane, error) {
+	if spec.Steve != nil && !servesAPI(spec) {
+		return nil, errors.New("steve is in front of an API server, and kubeAPIServer is not enabled: enable it, or leave steve out")
 	}
-	t.where = where
-	if t.keys, err = newKeyring(where.secrets); err != nil {
-		return fmt.Errorf("make certificates in %s: %w", where.secrets, err)
+	p := &plane{target: t, prefix: prefix, spec: spec, binaries: map[string]assets.Binary{}, clients: map[string]*http.Client{}}
+	for _, part := range Parts(spec) {
+		b, err := o.Binaries.Find(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		p.binaries[part] = b
+	}
+	if err := checkSteve(p); err != nil {
+		return nil, err
+	}
+	kine := spec.Datastore.Kine
+	if !ownServer(kine) {
+		return p, nil
+	}
+	var err error
+	if p.server, err = FindServer(ctx, kine.Backend); err != nil {
+		return nil, err
+	}
+	p.password = newPassword()
+	p.account, err = accountFor(kine.Backend)
+	return p, err
+}
+
+// planes are the control planes.
+func (t *Target) planes() []*plane {
+	if t.downstream == nil {
+		return []*plane{t.plane}
+	}
+	return []*plane{t.plane, t.downstream}
+}
+
+func (t *Target) start(ctx context.Context, o Options) (err error) {
+	for _, p := range t.planes() {
+		if p.where, err = t.makeFolders(o, p); err != nil {
+			return err
+		}
+		if p.keys, err = newKeyring(p.where.secrets); err != nil {
+			return fmt.Errorf("make certificates in %s: %w", p.where.secrets, err)
+		}
 	}
 	if audits(o.Spec) {
-		if t.audit, err = startAudit(where.secrets, t.counters); err != nil {
+		if t.audit, err = startAudit(t.where.secrets, t.counters); err != nil {
 			return err
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		if t.ports, err = choosePorts(o.Spec); err != nil {
+		if err := t.choosePorts(); err != nil {
 			return err
 		}
-		p.where, p.ports, p.keys, p.audit = where, t.ports, t.keys, t.audit
-		t.components, err = build(p)
-		if err != nil {
+		if t.components, err = t.build(o); err != nil {
 			return err
 		}
 		err = t.boot(ctx)
@@ -186,10 +218,46 @@ func (t *Target) start(ctx context.Context, o Options, p plan) error {
 			break
 		}
 	}
-	if err == nil && o.Spec.Steve != nil && t.note != nil {
-		t.note(fmt.Sprintf("Steve listens on port %d of all interfaces, which it has no flag against: who reaches it is an admin of the target", t.ports.steve))
+	if err == nil {
+		t.warnOfSteve()
 	}
 	return err
+}
+
+// choosePorts chooses those of all planes.
+func (t *Target) choosePorts() error {
+	var specs []v1alpha1.LocalTarget
+	for _, p := range t.planes() {
+		specs = append(specs, p.spec)
+	}
+	chosen, err := choosePorts(specs...)
+	for i, p := range t.planes() {
+		p.ports = chosen[i]
+	}
+	return err
+}
+
+// build gives all components.
+func (t *Target) build(o Options) ([]component, error) {
+	var all []component
+	for _, p := range t.planes() {
+		some, err := p.build()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	if t.downstream != nil {
+		all = append(all, buildTunnel(o.Program, t.plane, t.downstream)...)
+	}
+	return all, nil
+}
+
+// tell gives a note to the user, if somebody listens.
+func (t *Target) tell(format string, args ...any) {
+	if t.note != nil {
+		t.note(fmt.Sprintf(format, args...))
+	}
 }
 
 // Capabilities gives the target with the capabilities of its spec, and no
@@ -211,20 +279,23 @@ func (t *Target) Capabilities() target.Target {
 		return struct {
 			datastore
 			target.KubeAPI
-		}{t, t}
+			target.Upstream
+		}{t, t, t}
 	default:
 		return t
 	}
 }
 
-// folders are the absolute paths that components are given.
-type folders struct {
-	secrets, logs string
-	data          string // with one for each component
-	wal           string // with one for each member of etcd; empty if their logs are with their data
+// Downstream is the control plane behind the tunnel; nil without one.
+func (t *Target) Downstream() target.Cluster {
+	if t.downstream == nil {
+		return nil // a nil *plane would be a cluster
+	}
+	return t.downstream
 }
 
-func (t *Target) makeFolders(o Options, server *account) (f folders, err error) {
+// makeFolders makes those of a plane.
+func (t *Target) makeFolders(o Options, p *plane) (f folders, err error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return f, fmt.Errorf("find the working directory: %w", err)
@@ -235,30 +306,29 @@ func (t *Target) makeFolders(o Options, server *account) (f folders, err error) 
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(f.logs, 0o755)); err != nil {
 		return f, fmt.Errorf("make the target's folders: %w", err)
 	}
-	f.secrets = filepath.Join(cmp.Or(o.SecretDir, dir), "secrets")
+	f.secrets = filepath.Join(cmp.Or(o.SecretDir, dir), p.prefix+"secrets")
 	if err := t.mkdir(f.secrets); err != nil {
 		return f, err
 	}
-	if f.data, err = t.makeDataFolder(dir, o.Spec); err != nil {
+	if f.data, err = t.makeDataFolder(filepath.Join(dir, p.prefix+"data"), p.spec); err != nil {
 		return f, err
 	}
-	if server != nil {
-		f.data, err = t.openTo(server, f.data, chosenDataDir(o.Spec) != "")
+	if p.account != nil {
+		f.data, err = t.openTo(p.account, f.data, chosenDataDir(p.spec) != "")
 		return f, err
 	}
-	if etcd := o.Spec.Datastore.Etcd; etcd != nil && etcd.WALDir != "" {
+	if etcd := p.spec.Datastore.Etcd; etcd != nil && etcd.WALDir != "" {
 		f.wal, err = t.mkdirIn(etcd.WALDir)
 	}
 	return f, err
 }
 
 // makeDataFolder makes the folder for data where the document wants it: in
-// one of its choice, on a RAM disk, or in the working directory.
-func (t *Target) makeDataFolder(dir string, spec v1alpha1.LocalTarget) (string, error) {
+// one of its choice, on a RAM disk, or at a path in the working directory.
+func (t *Target) makeDataFolder(data string, spec v1alpha1.LocalTarget) (string, error) {
 	if chosen := chosenDataDir(spec); chosen != "" {
 		return t.mkdirIn(chosen)
 	}
-	data := filepath.Join(dir, "data")
 	if err := t.mkdir(data); err != nil {
 		return "", err
 	}
@@ -305,87 +375,30 @@ func (t *Target) keep(dir string) error {
 	return t.own(dir)
 }
 
-// RESTConfig gives a new client configuration, without any client-side limit.
-func (t *Target) RESTConfig(id target.Identity) (*rest.Config, error) {
-	if !servesAPI(t.spec) {
-		return nil, errNoAPI
-	}
-	pair, err := t.keys.identity(id)
-	if err != nil {
-		return nil, err
-	}
-	return &rest.Config{
-		Host:            t.ports.apiserverURL(),
-		TLSClientConfig: rest.TLSClientConfig{CAData: t.keys.caPEM(kubernetesCA), CertData: pair.certPEM, KeyData: pair.keyPEM},
-		QPS:             -1,
-	}, nil
-}
-
-// Etcd gives the client URLs of etcd's members, or of kine, with the API
-// server's own certificate.
-func (t *Target) Etcd() (endpoints []string, config *tls.Config) {
-	return t.ports.datastoreURLs(), t.keys.tlsConfig(etcdCA, etcdClient)
-}
-
 // Folders are those of etcd's write-ahead logs, if these are apart, and of the
 // components' data, in both of which each has one of its own.
 func (t *Target) Folders() []string {
-	if t.where.wal != "" {
-		return []string{t.where.wal, t.where.data}
+	all := t.where.all()
+	if t.downstream != nil {
+		all = append(all, t.downstream.where.all()...)
 	}
-	return []string{t.where.data}
-}
-
-// Emulates is kine where that stands in for etcd.
-func (t *Target) Emulates() string {
-	if t.spec.Datastore.Kine != nil {
-		return kinePart
-	}
-	return ""
+	return all
 }
 
 // Counters are those of the API server's audit log, if it has one.
 func (t *Target) Counters() prometheus.Gatherer { return t.counters }
 
-// Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
-// and gives its path. Close removes it.
-func (t *Target) Kubeconfig(id target.Identity) (string, error) {
-	if !servesAPI(t.spec) {
-		return "", errNoAPI
-	}
-	return writeKubeconfig(t.keys, t.ports.apiserverURL(), id)
-}
-
-func writeKubeconfig(keys *keyring, server string, id target.Identity) (string, error) {
-	pair, err := keys.identity(id)
-	if err != nil {
-		return "", err
-	}
-	const name = "plimsoll"
-	path := filepath.Join(keys.dir, string(id)+".kubeconfig")
-	err = clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthorityData: keys.caPEM(kubernetesCA)}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: pair.certPEM, ClientKeyData: pair.keyPEM}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: string(id)}},
-		CurrentContext: name,
-	}, path)
-	if err != nil {
-		return "", fmt.Errorf("write the kubeconfig of %s: %w", id, err)
-	}
-	return path, nil
-}
-
 // Endpoints are the metrics of all components that have any.
 func (t *Target) Endpoints() []target.Endpoint {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	var all []target.Endpoint
 	for _, c := range t.components {
 		if c.metrics == "" {
 			continue
 		}
 		all = append(all, target.Endpoint{
-			Component: c.name, URL: c.metrics, Client: t.client(c.ca, c.observer), Interval: c.scrapeInterval,
+			Component: c.name, URL: c.metrics, Client: c.plane.client(c.ca, c.observer), Interval: c.scrapeInterval,
 		})
 	}
 	return all
@@ -393,8 +406,8 @@ func (t *Target) Endpoints() []target.Endpoint {
 
 // Processes are the components that run, until Close.
 func (t *Target) Processes() []target.Process {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	var all []target.Process
 	for _, c := range t.components {
 		if p := t.running[c.name]; p != nil && p.Running() && !t.closed {
@@ -410,8 +423,8 @@ func (t *Target) Failed() <-chan error { return t.failed }
 
 // Describe says what runs, also after Close.
 func (t *Target) Describe(context.Context) (target.Description, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	var d target.Description
 	for _, c := range t.components {
 		one := target.ComponentDescription{
@@ -429,8 +442,8 @@ func (t *Target) Describe(context.Context) (target.Description, error) {
 // Close stops what is in front first, the datastore last, and removes the data, the
 // keys and the kubeconfigs. Components are killed when ctx is over.
 func (t *Target) Close(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	if t.closed {
 		return nil
 	}

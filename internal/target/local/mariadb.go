@@ -13,9 +13,9 @@ import (
 
 // buildMariaDB gives a MariaDB server with its own defaults, not those of the
 // distribution's configuration files, but for what makes it a private one.
-func buildMariaDB(p plan, password string) (component, error) {
+func buildMariaDB(p *plane, password string) (component, error) {
 	const name = string(v1alpha1.MariaDB)
-	home := filepath.Join(p.where.data, name)
+	home := p.home(name)
 	data, users := filepath.Join(home, "data"), filepath.Join(home, "users.sql")
 	fs, err := flags{
 		{"datadir", data},
@@ -37,7 +37,7 @@ func buildMariaDB(p plan, password string) (component, error) {
 		initialise: command{p.server.Initialiser, []string{
 			"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=socket", "--skip-test-db",
 		}},
-		log:          filepath.Join(p.where.logs, name+".log"),
+		log:          p.log(name),
 		probe:        func(ctx context.Context) error { return probeMariaDB(ctx, address) },
 		readyTimeout: databaseReady, grace: databaseGrace, layer: databaseLayer,
 	}, nil

@@ -33,23 +33,23 @@ func nodeCount(spec *v1alpha1.Kwok) int {
 // Admission gives a new node the taint not-ready, and a controller takes it
 // off, with 20 requests per second by its defaults: minutes for thousands of
 // nodes, and never without that controller. So it is taken off here.
-func (t *Target) makeNodes(ctx context.Context) error {
+func (p *plane) makeNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
 	defer cancel()
-	admin, url := t.admin(), t.ports.apiserverURL()+nodesPath
+	admin, url := p.admin(), p.ports.apiserverURL()+nodesPath
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(nodeMakers)
-	for i := range nodeCount(t.spec.Kwok) {
+	for i := range nodeCount(p.spec.Kwok) {
 		group.Go(func() error {
 			name := fmt.Sprintf("node-%d", i)
-			if _, err := post(ctx, admin, url, nodeObject(name, i, t.spec.Kwok)); err != nil {
+			if _, err := post(ctx, admin, url, nodeObject(name, i, p.spec.Kwok)); err != nil {
 				return err
 			}
 			return patch(ctx, admin, url+"/"+name, `{"spec":{"taints":null}}`)
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return t.because(fmt.Errorf("make the nodes: %w", err))
+		return p.target.because(fmt.Errorf("make the nodes: %w", err))
 	}
 	return nil
 }
@@ -110,18 +110,18 @@ func nodeTTL(nodes int) string {
 func nodeIP(i int) string { return fmt.Sprintf("10.%d.%d.%d", 64+i>>16, i>>8&0xff, i&0xff) }
 
 // awaitNodes waits until kwok has taken over all nodes, which their leases show.
-func (t *Target) awaitNodes(ctx context.Context) error {
+func (p *plane) awaitNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
 	defer cancel()
-	for want := nodeCount(t.spec.Kwok); ; {
-		got, err := count(ctx, t.admin(), t.ports.apiserverURL()+leasesPath)
+	for want := nodeCount(p.spec.Kwok); ; {
+		got, err := count(ctx, p.admin(), p.ports.apiserverURL()+leasesPath)
 		if err == nil && got >= want {
 			return nil
 		}
 		select {
 		case <-time.After(awaitInterval):
 		case <-ctx.Done():
-			return t.because(fmt.Errorf("wait until kwok has taken over the nodes: %d of %d have a lease: %w", got, want, context.Cause(ctx)))
+			return p.target.because(fmt.Errorf("wait until kwok has taken over the nodes: %d of %d have a lease: %w", got, want, context.Cause(ctx)))
 		}
 	}
 }

@@ -19,7 +19,8 @@ type ports struct {
 	etcdClients, etcdPeers, etcdMetrics []int // one for each member
 	apiserver                           int
 	kine, kineMetrics, database         int
-	steve, steveMetrics                 int
+	steve, steveHTTP, steveMetrics      int
+	tunnel                              int
 	controllerManager, scheduler, kwok  int
 }
 
@@ -39,15 +40,16 @@ func (p ports) apiserverURL() string { return loopback(p.apiserver) }
 
 func loopback(port int) string { return fmt.Sprintf("https://%s:%d", loopbackIP, port) }
 
-// choosePorts takes the document's ports, if nobody else has them, and lets the
+// choosePorts takes the documents' ports, if nobody else has them, and lets the
 // kernel choose the others. All are held until all are chosen, so that they differ.
-func choosePorts(spec v1alpha1.LocalTarget) (p ports, err error) {
+func choosePorts(specs ...v1alpha1.LocalTarget) ([]ports, error) {
 	var held []net.Listener
 	defer func() {
 		for _, l := range held {
 			l.Close()
 		}
 	}()
+	var err error
 	take := func(owner string, wanted int) int {
 		l, listenErr := net.Listen("tcp", net.JoinHostPort(loopbackIP, strconv.Itoa(wanted)))
 		if listenErr != nil {
@@ -57,6 +59,15 @@ func choosePorts(spec v1alpha1.LocalTarget) (p ports, err error) {
 		held = append(held, l)
 		return l.Addr().(*net.TCPAddr).Port
 	}
+	var all []ports
+	for _, spec := range specs {
+		all = append(all, portsOf(spec, take))
+	}
+	return all, err
+}
+
+// portsOf takes the ports of one control plane.
+func portsOf(spec v1alpha1.LocalTarget, take func(owner string, wanted int) int) (p ports) {
 	if servesAPI(spec) {
 		p.apiserver = take(apiserverPart, spec.KubeAPIServer.Port)
 	}
@@ -85,9 +96,12 @@ func choosePorts(spec v1alpha1.LocalTarget) (p ports, err error) {
 		p.kwok = take(kwokPart, 0)
 	}
 	if spec.Steve != nil {
-		p.steve, p.steveMetrics = take(stevePart, 0), take(stevePart, 0)
+		p.steve, p.steveHTTP, p.steveMetrics = take(stevePart, 0), take(stevePart, 0), take(stevePart, 0)
 	}
-	return p, err
+	if spec.Downstream != nil {
+		p.tunnel = take(tunnelServer, 0)
+	}
+	return p
 }
 
 func portError(owner string, port int, err error) error {

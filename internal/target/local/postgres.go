@@ -22,9 +22,9 @@ const (
 
 // buildPostgres gives a PostgreSQL server with its own defaults, but for what
 // makes it a private one.
-func buildPostgres(p plan, password string) (component, error) {
+func buildPostgres(p *plane, password string) (component, error) {
 	const name = string(v1alpha1.Postgres)
-	home := filepath.Join(p.where.data, name)
+	home := p.home(name)
 	data, secret := filepath.Join(home, "data"), filepath.Join(home, "password")
 	fs, err := flags{
 		{"listen_addresses", loopbackIP},
@@ -41,7 +41,7 @@ func buildPostgres(p plan, password string) (component, error) {
 		initialise: command{p.server.Initialiser, []string{
 			"--pgdata=" + data, "--username=" + databaseUser, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale",
 		}},
-		log:   filepath.Join(p.where.logs, name+".log"),
+		log:   p.log(name),
 		probe: func(ctx context.Context) error { return probePostgres(ctx, address) },
 		// Its backends are in groups of their own, where only it reaches them. An
 		// immediate shutdown writes no checkpoint of data that nobody wants.

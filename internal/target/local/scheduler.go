@@ -6,7 +6,7 @@ const (
 )
 
 // buildScheduler gives the scheduler.
-func buildScheduler(p plan) ([]component, error) {
+func buildScheduler(p *plane) ([]component, error) {
 	if p.spec.KubeScheduler == nil {
 		return nil, nil
 	}

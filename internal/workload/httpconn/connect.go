@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -64,6 +65,37 @@ func ServerOf(config *rest.Config) (Server, error) {
 		}
 		return signed, nil
 	}}, nil
+}
+
+// Credentials gives the headers with which requests are signed, for what is not
+// sent over a Connection.
+func (s Server) Credentials() (http.Header, error) {
+	headers := http.Header{}
+	if s.Sign == nil {
+		return headers, nil
+	}
+	signed, err := s.Sign(tap{headers})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequest(http.MethodGet, s.URL.String(), nil)
+	if err == nil {
+		_, err = signed.RoundTrip(request)
+	}
+	if errors.Is(err, errTapped) {
+		err = nil
+	}
+	return headers, err
+}
+
+// tap keeps the headers of the request that would be sent.
+type tap struct{ headers http.Header }
+
+var errTapped = errors.New("nothing is sent")
+
+func (t tap) RoundTrip(request *http.Request) (*http.Response, error) {
+	maps.Copy(t.headers, request.Header)
+	return nil, errTapped
 }
 
 // Connect opens n connections over a version of HTTP, and proves each with a

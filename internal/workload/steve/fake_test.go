@@ -14,10 +14,14 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"k8s.io/client-go/rest"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
+
+// token is what every request must come with, those of watches too.
+const token = "geheim"
 
 // fake answers as Steve v0.10.2 was seen to do.
 type fake struct {
@@ -40,7 +44,9 @@ func serve(t *testing.T, f *fake) *fake {
 	return f
 }
 
-func (f *fake) Steve() (string, *http.Client) { return f.server.URL, f.server.Client() }
+func (f *fake) Steve() (*rest.Config, error) {
+	return &rest.Config{Host: f.server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: token}, nil
+}
 
 func (f *fake) asked() []string {
 	f.mu.Lock()
@@ -49,6 +55,10 @@ func (f *fake) asked() []string {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer "+token {
+		http.Error(w, "who is that?", http.StatusUnauthorized)
+		return
+	}
 	if r.URL.Path == proof {
 		return
 	}

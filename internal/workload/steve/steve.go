@@ -26,11 +26,9 @@ package steve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -81,8 +79,12 @@ func (s *steve) Prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("phase %s: %w", s.Phase, err)
 		}
 	}
-	if s.server, err = serverOf(s.Steve); err != nil {
-		return err
+	config, err := s.Steve.Steve()
+	if err != nil {
+		return fmt.Errorf("reach Steve: %w", err)
+	}
+	if s.server, err = httpconn.ServerOf(config); err != nil {
+		return fmt.Errorf("reach Steve at %s: %w", config.Host, err)
 	}
 	if s.connections, err = httpconn.Connect(ctx, s.HTTP, s.server, proof, s.Connections); err != nil {
 		return fmt.Errorf("connect to Steve at %s: %w", s.server.URL, err)
@@ -91,20 +93,6 @@ func (s *steve) Prepare(ctx context.Context) (err error) {
 		s.Writes.Watch()
 	}
 	return nil
-}
-
-// serverOf gives the address and the trust that a target has for its Steve.
-func serverOf(s target.Steve) (httpconn.Server, error) {
-	address, client := s.Steve()
-	base, err := url.Parse(address)
-	if err != nil {
-		return httpconn.Server{}, fmt.Errorf("read the address of Steve: %w", err)
-	}
-	transport, ok := client.Transport.(*http.Transport)
-	if !ok {
-		return httpconn.Server{}, errors.New("the target's client of Steve is no plain one, so its trust is not known")
-	}
-	return httpconn.Server{URL: base, TLS: transport.TLSClientConfig.Clone()}, nil
 }
 
 // Close closes the connections.

@@ -53,6 +53,7 @@ var (
 type watcher struct {
 	httpconn.Client
 	dialer  websocket.Dialer
+	server  httpconn.Server
 	address string
 	path    string // of the collection
 	watch   v1.KubeWatch
@@ -70,7 +71,7 @@ func newWatcher(c httpconn.Client, server httpconn.Server, w v1.KubeWatch, write
 		trust.NextProtos = []string{"http/1.1"}
 	}
 	return &watcher{
-		Client: c, dialer: websocket.Dialer{TLSClientConfig: trust}, address: address.String(),
+		Client: c, dialer: websocket.Dialer{TLSClientConfig: trust}, server: server, address: address.String(),
 		path: collection(w.Resource, w.Namespace), watch: w, pathOf: kube.PathsOf(w.Resource), writes: writes, buffer: make([]byte, bufferSize),
 	}
 }
@@ -145,7 +146,12 @@ type watching struct {
 
 // follow subscribes, and takes messages until the watch ends.
 func (w *watching) follow(ctx context.Context, revision string) workload.Result {
-	conn, response, err := w.dialer.DialContext(ctx, w.address, http.Header{"User-Agent": {"plimsoll"}})
+	headers, err := w.server.Credentials()
+	if err != nil {
+		return httpconn.Failure(err)
+	}
+	headers.Set("User-Agent", "plimsoll")
+	conn, response, err := w.dialer.DialContext(ctx, w.address, headers)
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake) && response != nil:
 		return w.Connection.Refusal(response)

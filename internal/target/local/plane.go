@@ -1,0 +1,197 @@
+package local
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/assets"
+	"plimsoll.dev/plimsoll/internal/target"
+)
+
+// plane is one control plane of a target, with authorities, ports and data of
+// its own: the first one, or that downstream of it. It is all that the builders
+// need to know.
+type plane struct {
+	target *Target
+	// prefix begins the names of its components towards everybody else.
+	prefix   string
+	spec     v1alpha1.LocalTarget
+	where    folders
+	ports    ports
+	keys     *keyring
+	binaries map[string]assets.Binary
+	// audit takes what the API server tells of its requests; nil if it tells nothing.
+	audit *audit
+	// server is that of an SQL database, if plimsoll starts one, account the user
+	// that runs it, and password that of kine.
+	server   Server
+	account  *account
+	password string
+
+	mu      sync.Mutex
+	clients map[string]*http.Client // by certificate
+}
+
+var (
+	_ target.Cluster = (*plane)(nil)
+	_ target.Steve   = (*plane)(nil)
+)
+
+// folders are the absolute paths that components are given.
+type folders struct {
+	secrets, logs string
+	data          string // with one for each component
+	wal           string // with one for each member of etcd; empty if their logs are with their data
+}
+
+// all are those with data; the first is on the disk that answers wait for.
+func (f folders) all() []string {
+	if f.wal != "" {
+		return []string{f.wal, f.data}
+	}
+	return []string{f.data}
+}
+
+// home is the folder for a component's data.
+func (p *plane) home(name string) string { return filepath.Join(p.where.data, p.prefix+name) }
+
+// log is the file with what a component says.
+func (p *plane) log(name string) string { return filepath.Join(p.where.logs, p.prefix+name+".log") }
+
+// build gives the components of the plane.
+func (p *plane) build() ([]component, error) {
+	builders := []func(*plane) ([]component, error){buildEtcd}
+	if p.spec.Datastore.Kine != nil {
+		builders = []func(*plane) ([]component, error){buildDatabase, buildKine}
+	}
+	if servesAPI(p.spec) {
+		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
+	}
+	if p.spec.Steve != nil {
+		builders = append(builders, buildSteve)
+	}
+	var all []component
+	for _, builder := range builders {
+		some, err := builder(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s%w", p.prefix, err)
+		}
+		all = append(all, some...)
+	}
+	for i := range all {
+		c := &all[i]
+		c.plane, c.name = p, p.prefix+c.name
+		if c.needs != "" {
+			c.needs = p.prefix + c.needs
+		}
+	}
+	return all, nil
+}
+
+// chores are what plimsoll does for the plane beside the starts.
+func (p *plane) chores() []chore {
+	if !servesAPI(p.spec) {
+		return nil
+	}
+	all := []chore{{p.prefix + apiserverPart, p.prefix + accessGate, p.admit}}
+	if p.spec.KubeControllerManager != nil {
+		all = append(all, chore{p.prefix + controllerManagerPart, "", p.awaitServiceAccount})
+	}
+	if nodeCount(p.spec.Kwok) > 0 {
+		all = append(all, chore{p.prefix + accessGate, "", p.makeNodes}, chore{p.prefix + kwokPart, "", p.awaitNodes})
+	}
+	return all
+}
+
+// client gives the one client for a certificate. Without an authority it trusts
+// every server: there is nobody else on plimsoll's own ports.
+func (p *plane) client(ca, certificate string) *http.Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.clients[certificate]; c != nil {
+		return c
+	}
+	// HTTP/1.1 only: etcd's peer port offers HTTP/2 and then does not speak it.
+	transport := &http.Transport{MaxIdleConnsPerHost: nodeMakers, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	if ca != "" {
+		transport.TLSClientConfig = p.keys.tlsConfig(ca, certificate)
+	}
+	p.clients[certificate] = &http.Client{Transport: transport}
+	return p.clients[certificate]
+}
+
+// observer gives the client that a component answers to.
+func (p *plane) observer(c component) *http.Client { return p.client(c.ca, c.observer) }
+
+// admin gives the client of the identity that prepares.
+func (p *plane) admin() *http.Client { return p.client(kubernetesCA, adminClient) }
+
+func (p *plane) closeIdleConnections() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.clients {
+		c.CloseIdleConnections()
+	}
+}
+
+// RESTConfig gives a new client configuration, without any client-side limit.
+func (p *plane) RESTConfig(id target.Identity) (*rest.Config, error) {
+	if !servesAPI(p.spec) {
+		return nil, errNoAPI
+	}
+	pair, err := p.keys.identity(id)
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Config{
+		Host:            p.ports.apiserverURL(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: p.keys.caPEM(kubernetesCA), CertData: pair.certPEM, KeyData: pair.keyPEM},
+		QPS:             -1,
+	}, nil
+}
+
+// Etcd gives the client URLs of etcd's members, or of kine, with the API
+// server's own certificate.
+func (p *plane) Etcd() (endpoints []string, config *tls.Config) {
+	return p.ports.datastoreURLs(), p.keys.tlsConfig(etcdCA, etcdClient)
+}
+
+// Emulates is kine where that stands in for etcd.
+func (p *plane) Emulates() string {
+	if p.spec.Datastore.Kine != nil {
+		return kinePart
+	}
+	return ""
+}
+
+// Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
+// and gives its path. Close removes it.
+func (p *plane) Kubeconfig(id target.Identity) (string, error) {
+	if !servesAPI(p.spec) {
+		return "", errNoAPI
+	}
+	pair, err := p.keys.identity(id)
+	if err != nil {
+		return "", err
+	}
+	const name = "plimsoll"
+	path := filepath.Join(p.keys.dir, string(id)+".kubeconfig")
+	err = clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: p.ports.apiserverURL(), CertificateAuthorityData: p.keys.caPEM(kubernetesCA)}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: pair.certPEM, ClientKeyData: pair.keyPEM}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: string(id)}},
+		CurrentContext: name,
+	}, path)
+	if err != nil {
+		return "", fmt.Errorf("write the kubeconfig of %s: %w", id, err)
+	}
+	return path, nil
+}
