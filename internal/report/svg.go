@@ -159,7 +159,9 @@ func (d *drawing) frameAt(x, y axis, ticks []float64, writeX, writeY func(float6
 	for _, v := range x.ticks(64) {
 		at := x.at(v)
 		d.line("rule", at, y.from, at, y.from+4)
-		d.text("tick", "middle", min(at, d.width-16), y.from+17, writeX(v))
+		label := writeX(v)
+		half := max(16, 4.4*float64(len(label))) // of its width, about
+		d.text("tick", "middle", min(at, d.width-half), y.from+17, label)
 	}
 	d.line("edge", x.from, y.from, x.to, y.from)
 }

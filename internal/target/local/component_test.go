@@ -55,7 +55,7 @@ func TestPortsDiffer(t *testing.T) {
 		want int
 	}{
 		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Etcd: &v1alpha1.Etcd{Members: 3}}}, 10},
-		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.Postgres}}, Steve: &v1alpha1.Steve{}}, 7},
+		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.Postgres}}, Steve: &v1alpha1.Steve{}}, 8},
 		{controlPlane(1), 7},
 		{v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: v1alpha1.SQLite}}, KubeAPIServer: disabled()}, 2},
 	} {

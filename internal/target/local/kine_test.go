@@ -34,7 +34,7 @@ func planeOf(t *testing.T, spec v1alpha1.LocalTarget) *plane {
 		t.Fatal(err)
 	}
 	p := &plane{
-		spec: spec, where: folders{secrets: "/s", data: "/d", logs: "/l"}, keys: keys, password: "geheim",
+		spec: spec, where: folders{secrets: "/s", data: "/d", logs: "/l"}, keys: keys, password: "geheim", clients: map[string]*http.Client{},
 		ports: ports{apiserver: 1, kine: 2, kineMetrics: 3, database: 4, steve: 5, steveMetrics: 6, steveProfiles: 7},
 	}
 	if ownServer(spec.Datastore.Kine) {
@@ -124,7 +124,7 @@ func TestCommandLinesOfKineAndItsDatabase(t *testing.T) {
 		{"a database of the user's", kineTarget(v1alpha1.Kine{Backend: "postgres", DSN: "postgres://db/k"}), kine + "100 --endpoint=postgres://db/k\n"},
 		{"Steve", v1alpha1.LocalTarget{Datastore: v1alpha1.Datastore{Kine: &v1alpha1.Kine{Backend: "postgres", DSN: "postgres://db/k"}}, Steve: &v1alpha1.Steve{SQLCache: true}},
 			kine + "100 --endpoint=postgres://db/k\n" +
-				"steve --kubeconfig=/s/steve.kubeconfig --https-listen-port=5 --http-listen-port=0 --sql-cache=true --enable-metrics=true --metrics-listen-addr=127.0.0.1:6\n"},
+				"steve --kubeconfig=/s/steve.kubeconfig --https-listen-port=5 --http-listen-port=0 --sql-cache=true --enable-metrics=true --metrics-listen-addr=127.0.0.1:6 --enable-pprof=true --pprof-listen-addr=127.0.0.1:7\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, commandLines(t, planeOf(t, row.spec))); diff != "" {
