@@ -52,6 +52,9 @@ func (e *overRuns) add(o analysis.Objective) {
 
 // inWords says whether the objective held there, and how near it came to its bound.
 func (o *overRuns) inWords() string {
+	if o.worst == nil && o.Held < o.Runs {
+		return fmt.Sprintf("not known with %s (nothing was measured)", oneLine(o.Where))
+	}
 	worst := o.Worst
 	switch {
 	case o.Runs > 1 && o.Held == o.Runs:
