@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -50,8 +51,15 @@ func Host(ctx context.Context, dir string) store.Host {
 // mount is a file system and where it is mounted.
 type mount struct{ point, kind, device string }
 
-// mountOf gives the mount that holds dir; an empty one, if that is not known.
+// mountOf gives the mount that holds dir, also where dir leads there by links; an
+// empty one, if that is not known.
 func mountOf(ctx context.Context, dir string) (found mount) {
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
 	mounts, err := disk.PartitionsWithContext(ctx, true)
 	if err != nil {
 		return mount{}
