@@ -24,7 +24,7 @@ type KubeBundle struct {
 	Delete bool `json:"delete,omitempty"`
 	// Keeps a ring of so many bundles per client: with each one more, the client deletes its oldest. Default: all stay.
 	Keep int `json:"keep,omitempty" jsonschema:"minimum=1"`
-	// Times how long after the answer to its creation a Deployment is seen to be available, or a Pod to be running, as the operation ready.
+	// Times how long after the answer to its creation a Deployment is seen to be available, or a Pod to be running, as the operation ready; and how long after the first of them the last one was, as first-to-last.
 	Ready bool `json:"ready,omitempty"`
 	// Sends again what the server rejects. Default: what is rejected stays undone.
 	Retry *Retry `json:"retry,omitempty"`
@@ -181,7 +181,7 @@ func (b *KubeBundle) operations() (whole, parts []string) {
 		parts = append(parts, b.kinds("delete")...)
 	}
 	if b.Ready {
-		parts = append(parts, "ready")
+		parts = append(parts, "ready", "first-to-last")
 	}
 	return []string{"bundle"}, parts
 }

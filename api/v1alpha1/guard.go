@@ -5,7 +5,7 @@ package v1alpha1
 type Guard struct {
 	// False for a load that goes on whatever becomes of this machine. Default true for local targets.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Least memory that stays available on this machine (MemAvailable). Default 1GiB, or a twentieth of what it has if that is less.
+	// Least memory that stays available on this machine (MemAvailable), and of the limit of the container that plimsoll is in. Default 1GiB, or a twentieth of what it has if that is less.
 	Memory Bytes `json:"memory,omitempty"`
 	// Least space that stays free where results and the target's data are. Default 1GiB, or a twentieth of the file system if that is less.
 	Disk Bytes `json:"disk,omitempty"`

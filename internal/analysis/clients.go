@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
+	"plimsoll.dev/plimsoll/internal/store"
 )
 
 // Role is what a client of the API server is to an experiment.
@@ -173,30 +175,40 @@ type increase struct {
 }
 
 // increases is by how much each series of a counter grew within a span, as far as
-// it was sampled. One that was not there before began at nothing.
+// it was sampled. One that was not there before began at nothing, and so does
+// that of a component that is started anew.
 func (r *Run) increases(ctx context.Context, reader *metrics.Reader, expression string, within span) ([]increase, error) {
-	last := fmt.Sprintf("last_over_time(%s[%ds])", expression, int(math.Ceil(within.end))+1)
 	at := r.moments(within)
-	before, err := reader.At(ctx, last, at.start)
-	if err != nil {
-		return nil, err
-	}
 	// What is read every so often tells of the last request once it is read again.
-	after, err := reader.At(ctx, last, at.end.Add(time.Second))
+	end := at.end.Add(time.Second)
+	seconds := math.Ceil(end.Sub(r.Started).Seconds())
+	matrix, err := reader.Range(ctx, expression, end.Add(-time.Duration(seconds)*time.Second), end, time.Second)
 	if err != nil {
 		return nil, err
-	}
-	from := map[string]float64{}
-	for _, series := range before {
-		from[series.Metric.String()] = series.Floats[0].F
 	}
 	var all []increase
-	for _, series := range after {
-		if by := series.Floats[0].F - from[series.Metric.String()]; by > 0 {
+	for _, series := range matrix {
+		if by := increaseSince(at.start.UnixMilli(), series.Floats); by > 0 {
 			all = append(all, increase{series.Metric, by})
 		}
 	}
 	return all, nil
+}
+
+// increaseSince is by how much a counter grew after a moment.
+func increaseSince(start int64, points []promql.FPoint) (by float64) {
+	before := 0.0
+	for _, p := range points {
+		switch {
+		case p.T <= start:
+		case p.F < before: // it began anew
+			by += p.F
+		default:
+			by += p.F - before
+		}
+		before = p.F
+	}
+	return by
 }
 
 // add counts the requests of a series.
@@ -223,8 +235,9 @@ func (c *Client) add(g increase) {
 
 // Health is how the control plane itself fared.
 type Health struct {
-	// LostLease is the component that ended because it could not renew its lease as a leader.
-	LostLease string `json:"lostLease,omitempty"`
+	// LostLeases are how often components ended because they could not renew their lease as the leader. One that
+	// is not to be started anew ends the run with it.
+	LostLeases map[string]int `json:"lostLeases,omitempty"`
 	// SlowRenewals is how often a leader was slow to renew its lease.
 	SlowRenewals float64 `json:"slowRenewals"`
 	// UnreadyNodes is how many nodes at the most, at once, the controllers took for dead, as their heartbeats were missed.
@@ -246,14 +259,7 @@ type Refusal struct {
 const lostLease = "leaderelection lost"
 
 func (r *Run) healthOf(ctx context.Context, reader *metrics.Reader, within span) *Health {
-	h := &Health{}
-	if strings.Contains(r.Reason, lostLease) {
-		for _, component := range r.Environment.Components {
-			if strings.Contains(r.Reason, component.Name+" (process") {
-				h.LostLease = component.Name
-			}
-		}
-	}
+	h := &Health{LostLeases: r.lostLeases()}
 	// What cannot be read here could not be read before, and was warned of.
 	slow, _ := r.increases(ctx, reader, `leader_election_slowpath_total`, within)
 	for _, g := range slow {
@@ -274,6 +280,28 @@ func (r *Run) healthOf(ctx context.Context, reader *metrics.Reader, within span)
 		}
 	}
 	return h
+}
+
+// lostLeases finds them in what components ended with.
+func (r *Run) lostLeases() map[string]int {
+	ends := []string{r.Reason}
+	for _, e := range r.stored.Events {
+		if e.Kind == store.Restarted {
+			ends = append(ends, e.Message)
+		}
+	}
+	var lost map[string]int
+	for _, end := range ends {
+		for _, component := range r.Environment.Components {
+			if strings.Contains(end, lostLease) && strings.Contains(end, component.Name+" (process") {
+				if lost == nil {
+					lost = map[string]int{}
+				}
+				lost[component.Name]++
+			}
+		}
+	}
+	return lost
 }
 
 func (h *Health) refused(refusal Refusal) {

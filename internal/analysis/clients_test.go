@@ -2,11 +2,13 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -144,8 +146,53 @@ func TestALostLeaseIsTold(t *testing.T) {
 	must(t, f.writer.Event(store.Event{At: 9, Kind: store.RunFailed, Message: "a component died: etcd (process 42) ended by itself\nleaderelection lost"}))
 	must(t, f.writer.Close(false))
 	run := f.analyze()
-	if run.Status != Failed || run.Health == nil || run.Health.LostLease != "etcd" {
+	if run.Status != Failed || run.Health == nil || run.Health.LostLeases["etcd"] != 1 {
 		t.Errorf("status is %s, health %+v", run.Status, run.Health)
+	}
+}
+
+// TestALostLeaseOfWhatIsStartedAnewIsTold has a component end twice, once for another reason.
+func TestALostLeaseOfWhatIsStartedAnewIsTold(t *testing.T) {
+	f := counted(t, []counter{ownRequests("kube-scheduler", "429", 0, 10)})
+	must(t, f.writer.Event(store.Event{At: 5, Kind: store.Restarted, Message: "etcd (process 42) ended by itself\nleaderelection lost"}))
+	must(t, f.writer.Event(store.Event{At: 8, Kind: store.Restarted, Message: "etcd (process 43) ended by itself\nout of memory"}))
+	run := f.planned()
+	if run.Status != Complete || run.Health == nil || run.Health.LostLeases["etcd"] != 1 || len(run.Health.LostLeases) != 1 {
+		t.Errorf("status is %s, health %+v", run.Status, run.Health)
+	}
+	told := 0
+	for _, w := range run.Warnings {
+		if w.About == "components" && !strings.Contains(w.What, "leaderelection") {
+			told++
+		}
+	}
+	if told != 2 {
+		t.Errorf("%d of 2 ends are told by their first line: %v", told, run.Warnings)
+	}
+}
+
+func TestIncreaseOfACounter(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		values []float64 // of seconds, the first of which is before the span
+		want   float64
+	}{
+		{"one that only grows", []float64{5, 7, 10}, 5},
+		{"one that grew before", []float64{5, 5, 5}, 0},
+		{"one that began anew", []float64{90, 100, 3, 5}, 15},
+		{"one that began anew twice", []float64{8, 2, 10, 1}, 11},
+	} {
+		var points []promql.FPoint
+		for second, v := range row.values {
+			points = append(points, promql.FPoint{T: int64(second) * 1000, F: v})
+		}
+		if got := increaseSince(0, points); got != row.want {
+			t.Errorf("%s grew by %g; want %g", row.name, got, row.want)
+		}
+	}
+	late := []promql.FPoint{{T: 1000, F: 4}, {T: 2000, F: 6}}
+	if got := increaseSince(0, late); got != 6 {
+		t.Errorf("one that was not there before grew by %g; want 6", got)
 	}
 }
 

@@ -93,6 +93,11 @@ func (r *Run) addUsage(ctx context.Context, reader *metrics.Reader) {
 			r.pausing = s.mean
 		}
 	}
+	for _, waiting := range r.componentLines(ctx, reader, `sum(irate(process_schedstat_waiting_seconds_total{component="plimsoll"}[5s]))`) {
+		if s, known := over(waiting.Values, measured); known {
+			r.waiting = s.mean
+		}
+	}
 	for _, cpu := range r.Figures.CPU {
 		rss := slices.IndexFunc(r.Figures.RSS, func(l Line) bool { return l.Component == cpu.Component })
 		if rss < 0 {

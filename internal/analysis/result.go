@@ -85,6 +85,8 @@ type Run struct {
 	idle *float64
 	// pausing is the share of the measured time for which the garbage collector stopped plimsoll.
 	pausing float64
+	// waiting is how many of plimsoll's threads were ready to run and had no CPU, on average over the measured steps.
+	waiting float64
 }
 
 // Step is one step's results. Start and End are offsets from the run's start.

@@ -23,6 +23,9 @@ const (
 	// longPauses is the share of time that its garbage collector may stop plimsoll for: with it, one time in a
 	// hundred has a pause in it.
 	longPauses = 0.01
+	// longWaits is how many of plimsoll's threads may wait for a CPU, on average, before it is asked whether they
+	// waited longer than they ran.
+	longWaits = 0.1
 	// streams is how many requests one HTTP/2 connection carries before they queue inside the client;
 	// servers allow 100 to 250.
 	streams = 100
@@ -105,6 +108,11 @@ func (r *Run) checkCPU() {
 	if r.pausing > longPauses {
 		r.warnOf(generator, fmt.Sprintf("its garbage collector stopped plimsoll for %.1f %% of the time", r.pausing*100),
 			"an operation that ends in a pause seems to take longer than it did", "lower the load, or the number of clients")
+	}
+	if r.waiting > longWaits && r.waiting > own {
+		r.warnOf(generator, fmt.Sprintf("its threads waited for a CPU longer than they ran: %.2f of them waited on average, and %.2f ran", r.waiting, own),
+			"plimsoll was short of CPU: it sends requests and sees answers that much later, which is in all times, also those of closed loops, whose lag does not show it",
+			"give it a CPU of its own, lower the load, or stop what else runs on the machine")
 	}
 	switch {
 	case cpus == 0 || r.measured().end == 0:

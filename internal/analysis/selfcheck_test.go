@@ -109,3 +109,16 @@ func TestPausesOfTheGeneratorAreTold(t *testing.T) {
 		}
 	}
 }
+
+func TestWaitsOfTheGeneratorForACPUAreTold(t *testing.T) {
+	for _, row := range []struct {
+		waiting, running float64
+		warns            bool
+	}{{0.05, 0.01, false}, {0.3, 0.5, false}, {1.2, 0.2, true}} {
+		run := &Run{waiting: row.waiting, Components: []Usage{{Component: generator, MeanCPU: row.running}}, Steps: []*Step{{Measured: true, End: 1}}}
+		run.check(nil)
+		if (len(run.Warnings) == 1) != row.warns {
+			t.Errorf("%.2f threads waited and %.2f ran: %v", row.waiting, row.running, run.Warnings)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 
 	"plimsoll.dev/plimsoll/internal/store"
 )
@@ -34,7 +35,8 @@ func (r *Run) warn(stored *store.Run) {
 		case store.ProfileFailed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "it could not be profiled: " + e.Message})
 		case store.Restarted:
-			r.Warnings = append(r.Warnings, Warning{About: "components", What: fmt.Sprintf("at %.1f s: %s", e.At, e.Message), Why: "it was started anew, and did nothing meanwhile; its log tells why it ended"})
+			what, _, _ := strings.Cut(e.Message, "\n") // what follows is of its log
+			r.Warnings = append(r.Warnings, Warning{About: "components", What: fmt.Sprintf("at %.1f s: %s", e.At, what), Why: "it was started anew, and did nothing meanwhile; its log tells why it ended"})
 		case store.WaitMissed:
 			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: e.Message, Why: "what came next was measured on a target that was not as it should be", Mend: "see what keeps them, or raise the timeout of wait"})
 		case store.Unsettled:

@@ -70,10 +70,7 @@ func doctorDisk(ctx context.Context, env Environment, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close(context.WithoutCancel(ctx))) }()
-	found, err := directory.Look(ctx, dir)
-	if err != nil {
-		return err
-	}
+	found := t.Disk()
 	fmt.Fprintln(env.Stdout, found)
 	for _, caveat := range found.Caveats() {
 		fmt.Fprintln(env.Stdout, "  "+caveat)

@@ -9,20 +9,25 @@ import (
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/engine"
 	"plimsoll.dev/plimsoll/internal/plan"
-	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/target/directory"
 	"plimsoll.dev/plimsoll/internal/target/local"
 	"plimsoll.dev/plimsoll/internal/workspace"
 )
 
-// findParts finds the target's binaries before anything is timed, building those that are missing,
-// and sees whether its RAM disk could be mounted.
-func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error {
-	if size := spec.RAMDisk(); size > 0 {
-		if err := ramdisk.Check(size); err != nil {
-			return err
-		}
+// checkMachine says whether the target could be started on this machine, without doing any of it.
+func checkMachine(ctx context.Context, spec v1.Target) error {
+	switch {
+	case spec.Directory != nil:
+		return directory.Check(*spec.Directory)
+	case spec.Local != nil:
+		return local.Check(ctx, *spec.Local)
 	}
+	return nil
+}
+
+// findParts finds the target's binaries before anything is timed, building those that are missing.
+func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error {
 	if spec.Local == nil {
 		return nil
 	}
@@ -31,12 +36,17 @@ func findParts(ctx context.Context, finder *assets.Finder, spec v1.Target) error
 			return err
 		}
 	}
-	return local.CheckServers(ctx, *spec.Local)
+	return nil
 }
 
 // provider gives the way to the targets of an experiment, with everything done
 // that can fail before a run begins. done ends it.
 func provider(ctx context.Context, env Environment, display *display, cluster *clusterFlags, p *plan.Plan) (provision engine.Provision, done func() error, err error) {
+	for _, cell := range p.Cells { // of all, before minutes go into a build for the first
+		if err := checkMachine(ctx, cell.Scenario.Spec.Target); err != nil {
+			return nil, nil, err
+		}
+	}
 	clusters := map[string][]*v1.Spec{} // by what names them
 	finder := &assets.Finder{Progress: display.build}
 	ways := map[string]engine.Provision{}

@@ -46,6 +46,9 @@ as on any cluster; --bare starts only what the scenario says.`,
 			}
 			display := newDisplay(env)
 			finder := &assets.Finder{Progress: display.build}
+			if err := checkMachine(cmd.Context(), spec); err != nil {
+				return err
+			}
 			if err := findParts(cmd.Context(), finder, spec); err != nil {
 				return err
 			}

@@ -267,8 +267,8 @@ func (r *run) tellOfRestarts(ctx context.Context, t target.Restarting) {
 		case <-ctx.Done():
 			return
 		case end := <-t.Restarted():
+			r.event(store.Restarted, "", end.Error())
 			first, _, _ := strings.Cut(end.Error(), "\n")
-			r.event(store.Restarted, "", first)
 			r.say("%s; it is started anew", first)
 		}
 	}

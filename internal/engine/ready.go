@@ -17,13 +17,17 @@ type readiness struct {
 	resource v1.Resource
 	state    func(key string) follow.State // of an object, at the moment
 
-	mu      sync.Mutex
-	shard   *record.Shard
-	pending map[string]time.Time // answered, by namespace/name
+	mu          sync.Mutex
+	shard       *record.Shard
+	pending     map[string]time.Time // answered, by namespace/name
+	first, last time.Time            // that an object was seen to be ready
 }
 
-// readyOp is the part of an operation that becoming ready is.
-const readyOp = "ready"
+// The parts of an operation that becoming ready is, of one object and of all.
+const (
+	readyOp       = "ready"
+	firstToLastOp = "first-to-last"
+)
 
 // readiness times that of the objects of a resource that a phase makes, until the end of the run.
 func (r *run) readiness(f *follow.Follower, resource v1.Resource, phase v1.Name) *readiness {
@@ -71,14 +75,26 @@ func (r *readiness) settle(key string, at time.Time, outcome record.Outcome, rea
 		return
 	}
 	delete(r.pending, key)
-	start := answered.Sub(r.clock.Start())
+	if outcome == record.OK {
+		if r.first.IsZero() {
+			r.first = at
+		}
+		r.last = at
+	}
+	r.record(readyOp, answered, at, outcome, reason)
+}
+
+// record records what took from one moment to another; r.mu is held.
+func (r *readiness) record(op string, from, to time.Time, outcome record.Outcome, reason string) {
+	start := from.Sub(r.clock.Start())
 	r.shard.Record(record.Sample{
-		Op: readyOp, Timing: record.Part, Intended: start, Started: start, Finished: start + max(0, at.Sub(answered)),
+		Op: op, Timing: record.Part, Intended: start, Started: start, Finished: start + max(0, to.Sub(from)),
 		Outcome: outcome, Reason: reason,
 	})
 }
 
-// end records what never became ready, with the time that it had.
+// end records what never became ready, with the time that it had, and how long
+// it took from the first that did to the last.
 func (r *readiness) end() {
 	now := time.Now()
 	r.mu.Lock()
@@ -88,6 +104,18 @@ func (r *readiness) end() {
 	}
 	r.mu.Unlock()
 	for _, key := range left {
-		r.settle(key, now, record.TimedOut, "not-ready")
+		r.settle(key, now, record.TimedOut, notReady)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.first.IsZero():
+	case len(left) > 0: // the last one has not come
+		r.record(firstToLastOp, r.first, now, record.TimedOut, notReady)
+	default:
+		r.record(firstToLastOp, r.first, r.last, record.OK, "")
 	}
 }
+
+// notReady is the reason of what did not become ready before the end.
+const notReady = "not-ready"

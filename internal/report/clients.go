@@ -223,8 +223,9 @@ func clientNotes(result *analysis.Result) []string {
 			continue
 		}
 		where := choose(len(result.Runs) > 1, fmt.Sprintf("Run %d, %s: ", run.Index, run.Name), "")
-		if h.LostLease != "" {
-			notes = append(notes, where+h.LostLease+" ended: as the leader it could not renew its lease in time. Counts are of the time until then.")
+		for _, name := range slices.Sorted(maps.Keys(h.LostLeases)) {
+			notes = append(notes, fmt.Sprintf("%s%s ended %s: as the leader it could not renew its lease in time.%s",
+				where, name, plural(h.LostLeases[name], "time", "times"), choose(run.Status == analysis.Failed, " Counts are of the time until then.", "")))
 		}
 		if h.UnreadyNodes > 0 {
 			notes = append(notes, fmt.Sprintf("%sup to %s at once were taken for dead, as their heartbeats had been missed.", where, plural(int(h.UnreadyNodes), "node", "nodes")))
@@ -279,8 +280,11 @@ func (v *verdict) lostLeases(result *analysis.Result) {
 	for _, cell := range result.Clients[0].Cells {
 		lost := map[string]int{}
 		for _, run := range result.Runs {
-			if run.Health != nil && run.Health.LostLease != "" && slices.Contains(cell.Runs, run.Index) {
-				lost[run.Health.LostLease]++
+			if run.Health == nil || !slices.Contains(cell.Runs, run.Index) {
+				continue
+			}
+			for name := range run.Health.LostLeases {
+				lost[name]++
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(lost)) {

@@ -301,7 +301,7 @@ func dropped() *analysis.Result {
 	}
 	last := result.Runs[3]
 	last.Status, last.Reason = analysis.Failed, "a component died: kube-controller-manager (process 5) ended by itself"
-	last.Health = &analysis.Health{LostLease: "kube-controller-manager", UnreadyNodes: 2}
+	last.Health = &analysis.Health{LostLeases: map[string]int{"kube-controller-manager": 1}, UnreadyNodes: 2}
 	result.Excluded = []analysis.Exclusion{{Run: 4, Name: "baseline", Rule: "a run that failed is left out: " + last.Reason}}
 	result.Cells = []*analysis.Cell{{Cell: design.Cell{Variant: "baseline"}, Runs: []int{1}}, {Cell: design.Cell{Variant: "apf"}, Runs: []int{2, 3}}}
 	for _, c := range []struct {

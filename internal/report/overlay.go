@@ -177,10 +177,10 @@ func cellName(cell *analysis.Cell) string {
 // ribbon is the median over runs and the band from the least to the greatest, by
 // time since the measured steps began.
 type ribbon struct {
-	cell            *analysis.Cell
-	at              []float64
-	middle, lo, hi  []float64
-	runs, lastPoint int
+	cell           *analysis.Cell
+	at             []float64
+	middle, lo, hi []float64
+	runs           int
 }
 
 func newRibbon(result *analysis.Result, cell *analysis.Cell, values func(*analysis.Figures) []float64) ribbon {

@@ -1,8 +1,10 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -38,7 +40,7 @@ func Host(ctx context.Context, dir string) store.Host {
 	if average, err := load.AvgWithContext(ctx); err == nil {
 		h.Load1 = average.Load1
 	}
-	h.CPULimit, h.MemoryLimit = controlGroupLimits("/sys/fs/cgroup", h.MemoryBytes)
+	h.CPULimit, h.MemoryLimit = controlGroupLimits(controlGroups, h.MemoryBytes)
 	at := mountOf(ctx, dir)
 	h.FileSystem, h.Device = at.kind, at.device
 	if usage, err := disk.UsageWithContext(ctx, dir); err == nil {
@@ -50,8 +52,15 @@ func Host(ctx context.Context, dir string) store.Host {
 // mount is a file system and where it is mounted.
 type mount struct{ point, kind, device string }
 
-// mountOf gives the mount that holds dir; an empty one, if that is not known.
+// mountOf gives the mount that holds dir, also where dir leads there by links; an
+// empty one, if that is not known.
 func mountOf(ctx context.Context, dir string) (found mount) {
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
 	mounts, err := disk.PartitionsWithContext(ctx, true)
 	if err != nil {
 		return mount{}
@@ -66,31 +75,45 @@ func mountOf(ctx context.Context, dir string) (found mount) {
 	return found
 }
 
-// controlGroupLimits reads the limits of a container, of either version of
-// control groups; 0 is no limit.
+// controlGroups is where a container finds its own, of either version.
+const controlGroups = "/sys/fs/cgroup"
+
+// controlGroupLimits reads the limits of a container; 0 is no limit.
 func controlGroupLimits(root string, memory uint64) (cpus float64, bytes uint64) {
-	read := func(name string) string {
-		data, err := os.ReadFile(root + "/" + name)
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(data))
-	}
-	quota, period, _ := strings.Cut(read("cpu.max"), " ")
+	quota, period, _ := strings.Cut(readText(root, "cpu.max"), " ")
 	if quota == "" {
-		quota, period = read("cpu/cpu.cfs_quota_us"), read("cpu/cpu.cfs_period_us")
+		quota, period = readText(root, "cpu/cpu.cfs_quota_us"), readText(root, "cpu/cpu.cfs_period_us")
 	}
 	q, errQuota := strconv.ParseFloat(quota, 64)
 	p, errPeriod := strconv.ParseFloat(period, 64)
 	if errQuota == nil && errPeriod == nil && q > 0 && p > 0 {
 		cpus = q / p
 	}
-	limit := read("memory.max")
-	if limit == "" {
-		limit = read("memory/memory.limit_in_bytes")
-	}
+	limit := cmp.Or(readText(root, "memory.max"), readText(root, "memory/memory.limit_in_bytes"))
 	if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n < memory {
 		bytes = n
 	}
 	return cpus, bytes
+}
+
+// controlGroupMemory reads how much memory a container has in use, and how much
+// of that are files that were not used of late, in bytes.
+func controlGroupMemory(root string) (used, files uint64) {
+	used, _ = strconv.ParseUint(cmp.Or(readText(root, "memory.current"), readText(root, "memory/memory.usage_in_bytes")), 10, 64)
+	for line := range strings.Lines(cmp.Or(readText(root, "memory.stat"), readText(root, "memory/memory.stat"))) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "total_inactive_file" || name == "inactive_file" && files == 0 { // the first is with those of its children
+			files, _ = strconv.ParseUint(value, 10, 64)
+		}
+	}
+	return used, files
+}
+
+// readText reads a file of the kernel's; empty if it is not there.
+func readText(root, name string) string {
+	data, err := os.ReadFile(root + "/" + name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
 }

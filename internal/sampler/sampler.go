@@ -49,10 +49,10 @@ func (s *Sampler) Run(ctx context.Context) {
 		supervised[p.Component] = true
 	}
 	watched := map[string]*watched{}
-	collector := newCollector()
+	collector, queue := newCollector(), newRunQueue(Generator, os.Getpid())
 	sources.Go(func() {
 		s.every(ctx, s.Interval, "processes", func() (unread, unkept error) {
-			samples := collector.read()
+			samples := append(collector.read(), queue.read()...)
 			at := s.Now()
 			for _, p := range s.processes() {
 				if watched[p.Component] == nil {

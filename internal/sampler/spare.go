@@ -21,7 +21,7 @@ type Spare struct {
 func ReadSpare(ctx context.Context, folders ...string) []Spare {
 	var all []Spare
 	if memory, err := mem.VirtualMemoryWithContext(ctx); err == nil && memory.Total > 0 {
-		all = append(all, Spare{Free: memory.Available, Total: memory.Total})
+		all = append(all, spareWithin(controlGroups, Spare{Free: memory.Available, Total: memory.Total}))
 	}
 	for _, folder := range slices.Compact(folders) {
 		if usage, err := disk.UsageWithContext(ctx, folder); err == nil && usage.Total > 0 {
@@ -29,6 +29,18 @@ func ReadSpare(ctx context.Context, folders ...string) []Spare {
 		}
 	}
 	return all
+}
+
+// spareWithin is what a control group leaves of the machine's memory: its files
+// in the page cache can be had again, as they can of a machine.
+func spareWithin(root string, machine Spare) Spare {
+	_, limit := controlGroupLimits(root, machine.Total)
+	if limit == 0 {
+		return machine
+	}
+	used, files := controlGroupMemory(root)
+	free := limit - min(limit, used-min(used, files))
+	return Spare{Free: min(free, machine.Free), Total: limit}
 }
 
 // What it is, in words.

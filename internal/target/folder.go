@@ -23,6 +23,15 @@ func MakeFolder(parent string) (string, error) {
 	return dir, nil
 }
 
+// CheckFolder says whether MakeFolder could make one in parent now.
+func CheckFolder(parent string) error {
+	dir, err := MakeFolder(parent)
+	if err != nil {
+		return err
+	}
+	return os.Remove(dir)
+}
+
 func wayOut(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

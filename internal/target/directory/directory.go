@@ -36,6 +36,18 @@ var (
 	_ target.Folder = (*Target)(nil)
 )
 
+// Check says whether a target of the spec could be opened now: whether the folder
+// that it names may be written to, or its RAM disk has room in memory.
+func Check(spec v1alpha1.DirectoryTarget) error {
+	if spec.Path != "" {
+		return noFolder(target.CheckFolder(spec.Path))
+	}
+	if spec.RAMDisk == 0 {
+		return nil
+	}
+	return ramdisk.Check(spec.RAMDisk)
+}
+
 // Open makes plimsoll's own folder. The folder of the spec is not made when it
 // is missing: a mistyped mount point would measure the wrong disk.
 func Open(ctx context.Context, o Options) (*Target, error) {
@@ -46,13 +58,20 @@ func Open(ctx context.Context, o Options) (*Target, error) {
 	}
 	own, err := target.MakeFolder(cmp.Or(o.Spec.Path, o.Dir))
 	if err != nil {
-		return nil, fmt.Errorf("make a folder on the disk under test: %w", err)
+		return nil, noFolder(err)
 	}
 	t := &Target{path: own}
 	if err := t.open(ctx, o); err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}
 	return t, nil
+}
+
+func noFolder(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("make a folder on the disk under test: %w", err)
 }
 
 // open mounts the RAM disk, if there is to be one, and looks at what the folder is on.
@@ -73,6 +92,9 @@ func (t *Target) open(ctx context.Context, o Options) (err error) {
 
 // Folders is the one in which workloads may write.
 func (t *Target) Folders() []string { return []string{t.path} }
+
+// Disk is what the folder is on.
+func (t *Target) Disk() Disk { return t.disk }
 
 // Describe says what the disk is, as far as this machine can know.
 func (t *Target) Describe(context.Context) (target.Description, error) {

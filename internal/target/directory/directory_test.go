@@ -105,6 +105,31 @@ func TestMemoryIsKnownAsSuch(t *testing.T) {
 	if c := strings.Join(d.Caveats(), "\n"); !strings.Contains(c, "a sync means nothing") {
 		t.Errorf("caveats are %q", c)
 	}
+	t.Chdir("/dev/shm")
+	if here, err := Look(t.Context(), "."); err != nil || here != d {
+		t.Errorf("from within it is %+v, %v; want %+v", here, err, d)
+	}
+}
+
+func TestWhatATargetNeedsIsCheckedBeforehand(t *testing.T) {
+	dir := t.TempDir()
+	for _, row := range []struct {
+		name string
+		spec v1alpha1.DirectoryTarget
+		want string // empty: nothing is missing
+	}{
+		{"a folder", v1alpha1.DirectoryTarget{Path: dir}, ""},
+		{"the run directory", v1alpha1.DirectoryTarget{}, ""},
+		{"a folder that is not there", v1alpha1.DirectoryTarget{Path: filepath.Join(dir, "missing")}, "is the disk mounted?"},
+		{"a RAM disk beyond all memory", v1alpha1.DirectoryTarget{RAMDisk: 1 << 60}, "a RAM disk of "},
+	} {
+		if err := Check(row.spec); (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v; want %q", row.name, err, row.want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }
 
 func TestWhatASyncMeans(t *testing.T) {

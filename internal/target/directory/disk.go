@@ -31,13 +31,20 @@ type Disk struct {
 
 // Look finds out what path is on.
 func Look(ctx context.Context, path string) (Disk, error) {
+	absolute, err := filepath.Abs(path)
+	if err == nil {
+		absolute, err = filepath.EvalSymlinks(absolute)
+	}
 	var stat unix.Stat_t
-	if err := unix.Stat(path, &stat); err != nil {
+	if err == nil {
+		err = unix.Stat(absolute, &stat)
+	}
+	if err != nil {
 		return Disk{}, fmt.Errorf("look at %s: %w", path, err)
 	}
 	var d Disk
 	number := fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
-	d.mount(number, path)
+	d.mount(number, absolute)
 	d.block(number)
 	d.Guest = guest(ctx)
 	return d, nil
@@ -62,9 +69,6 @@ func (d *Disk) mount(number, path string) {
 		return
 	}
 	defer file.Close()
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		path = resolved
-	}
 	longest := -1
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		// 36 35 98:0 /root /mount/point rw,noatime master:1 - ext4 /dev/vda1 rw,errors=continue

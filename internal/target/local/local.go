@@ -119,22 +119,36 @@ func Parts(spec v1alpha1.LocalTarget) []string {
 	return parts
 }
 
-// CheckServers says whether the database servers that a target of the spec needs
-// are installed; ErrNoServer otherwise.
-func CheckServers(ctx context.Context, spec v1alpha1.LocalTarget) error {
+// Check says whether a target of the spec could be started now, before anything
+// is: whether the database servers that it needs are installed (ErrNoServer
+// otherwise), the folders that it names may be written to, and its RAM disks have
+// room in memory together.
+func Check(ctx context.Context, spec v1alpha1.LocalTarget) error {
 	specs := []v1alpha1.LocalTarget{spec}
 	if spec.Downstream != nil {
 		specs = append(specs, downstreamSpec(spec))
 	}
+	var memory v1alpha1.Bytes
 	for _, one := range specs {
-		if !ownServer(one.Datastore.Kine) {
-			continue
+		if ownServer(one.Datastore.Kine) {
+			if _, err := FindServer(ctx, one.Datastore.Kine.Backend); err != nil {
+				return err
+			}
 		}
-		if _, err := FindServer(ctx, one.Datastore.Kine.Backend); err != nil {
-			return err
+		for _, dir := range []string{chosenDataDir(one), chosenWALDir(one)} {
+			if dir == "" {
+				continue
+			}
+			if err := target.CheckFolder(dir); err != nil {
+				return noFolder(err)
+			}
 		}
+		memory += (v1alpha1.Target{Local: &one}).RAMDisk()
 	}
-	return nil
+	if memory == 0 {
+		return nil
+	}
+	return ramdisk.Check(memory)
 }
 
 var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not enabled")
@@ -326,8 +340,8 @@ func (t *Target) makeFolders(o Options, p *plane) (f folders, err error) {
 		f.data, err = t.openTo(p.account, f.data, chosenDataDir(p.spec) != "")
 		return f, err
 	}
-	if etcd := p.spec.Datastore.Etcd; etcd != nil && etcd.WALDir != "" {
-		f.wal, err = t.mkdirIn(etcd.WALDir)
+	if chosen := chosenWALDir(p.spec); chosen != "" {
+		f.wal, err = t.mkdirIn(chosen)
 	}
 	return f, err
 }
@@ -358,14 +372,24 @@ func chosenDataDir(spec v1alpha1.LocalTarget) string {
 	return ""
 }
 
+// chosenWALDir is the document's folder for etcd's write-ahead logs, if it names one.
+func chosenWALDir(spec v1alpha1.LocalTarget) string {
+	if spec.Datastore.Etcd == nil {
+		return ""
+	}
+	return spec.Datastore.Etcd.WALDir
+}
+
 // mkdirIn makes a folder in one of the document's choice.
 func (t *Target) mkdirIn(parent string) (string, error) {
 	dir, err := target.MakeFolder(parent)
 	if err != nil {
-		return "", fmt.Errorf("make a folder for the datastore's data: %w", err)
+		return "", noFolder(err)
 	}
 	return dir, t.keep(dir)
 }
+
+func noFolder(err error) error { return fmt.Errorf("make a folder for the datastore's data: %w", err) }
 
 // mkdir makes a folder that must be new, since Close removes it with all that is in it.
 func (t *Target) mkdir(dir string) error {

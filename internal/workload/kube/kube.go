@@ -51,11 +51,11 @@ func New(o Options) workload.Workload {
 	if o.Bundles == nil {
 		o.Bundles = new(Bundles)
 	}
-	k := &kube{Options: o}
+	k := &kube{Options: o, lender: newLender(bufferSize)}
 	for _, mixed := range o.Operation.Mix {
 		part := o
 		part.Operation = mixed.KubeWorkload
-		k.mixed = append(k.mixed, &kube{Options: part})
+		k.mixed = append(k.mixed, &kube{Options: part, lender: k.lender})
 	}
 	return k
 }
@@ -68,6 +68,7 @@ type kube struct {
 	version     string             // of the collection when the phase began, where lists ask for it
 	next        atomic.Int64       // object to delete next
 	mixed       []*kube            // on the same connections
+	lender      *lender            // to clients that list
 }
 
 // Prepare makes the namespaces and opens the connections.
@@ -215,7 +216,7 @@ func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client,
 	case o.Get != nil:
 		return &getter{c, collection(o.Get.Resource, o.Get.Namespace), o.Get.Count, random}, nil
 	case o.List != nil:
-		return newLister(c, *o.List, k.version), nil
+		return newLister(c, *o.List, k.version, k.lender), nil
 	case o.Update != nil:
 		return newUpdater(c, *o.Update, k.RunID, mark, random), nil
 	case o.Patch != nil:

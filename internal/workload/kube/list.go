@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/jsonscan"
@@ -28,19 +29,45 @@ const (
 	readWatchList = "watch-list"
 )
 
+// lender lends what bodies are scanned in, while they are: of a thousand
+// clients most wait for an answer, and a buffer for each would take 64 MiB.
+type lender struct {
+	buffers sync.Pool // of JSON: *[]byte
+	wires   sync.Pool // of protobuf: *bufio.Reader
+}
+
+func newLender(size int) *lender {
+	return &lender{
+		buffers: sync.Pool{New: func() any { buffer := make([]byte, size); return &buffer }},
+		wires:   sync.Pool{New: func() any { return bufio.NewReaderSize(nil, size) }},
+	}
+}
+
+func (l *lender) withBuffer(read func([]byte) (int64, error)) (int64, error) {
+	buffer := l.buffers.Get().(*[]byte)
+	defer l.buffers.Put(buffer)
+	return read(*buffer)
+}
+
+func (l *lender) withWire(read func(*bufio.Reader) (int64, error)) (int64, error) {
+	wire := l.wires.Get().(*bufio.Reader)
+	defer l.wires.Put(wire)
+	return read(wire)
+}
+
 type lister struct {
 	client
 	path     string
 	pageSize int
 	first    string // query of a first page, but for its limit
 	streamed bool   // by a watch
+	protobuf bool   // rather than JSON
 	accept   string
-	buffer   []byte        // of JSON
-	wire     *bufio.Reader // of protobuf; nil means JSON
+	lender   *lender
 }
 
-func newLister(c client, list v1.KubeList, version string) *lister {
-	l := &lister{client: c, path: collection(list.Resource, list.Namespace), pageSize: list.PageSize}
+func newLister(c client, list v1.KubeList, version string, from *lender) *lister {
+	l := &lister{client: c, path: collection(list.Resource, list.Namespace), pageSize: list.PageSize, lender: from}
 	switch list.Read {
 	case readAny:
 		l.first = "resourceVersion=0"
@@ -52,13 +79,11 @@ func newLister(c client, list v1.KubeList, version string) *lister {
 		l.streamed = true
 	}
 	if list.Encoding == "protobuf" {
-		l.wire = bufio.NewReaderSize(nil, bufferSize)
+		l.protobuf = true
 		l.accept = protobufType
 		if l.streamed {
 			l.accept += ";stream=watch"
 		}
-	} else {
-		l.buffer = make([]byte, bufferSize)
 	}
 	return l
 }
@@ -105,13 +130,15 @@ func (c *lister) page(ctx context.Context, token string) (workload.Result, strin
 		path += "?" + strings.Join(query, "&")
 	}
 	var found jsonscan.List
-	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path, Accept: c.accept}, func(body io.Reader) (n int64, err error) {
-		if c.wire != nil {
-			found, n, err = readProtobufList(body, c.wire)
-			return n, err
+	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path, Accept: c.accept}, func(body io.Reader) (int64, error) {
+		if c.protobuf {
+			return c.lender.withWire(func(wire *bufio.Reader) (n int64, err error) {
+				found, n, err = readProtobufList(body, wire)
+				return n, err
+			})
 		}
 		scan := jsonscan.ListScanner{Shape: jsonscan.Kubernetes}
-		n, err = scan.Read(body, c.buffer)
+		n, err := c.lender.withBuffer(func(buffer []byte) (int64, error) { return scan.Read(body, buffer) })
 		found = scan.Found()
 		return n, err
 	})
@@ -138,10 +165,10 @@ func (c *lister) stream(ctx context.Context) workload.Result {
 		return e.Kind != "ERROR" && !e.InitialEnd
 	}
 	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: c.path + streamQuery, Accept: c.accept}, func(body io.Reader) (n int64, err error) {
-		if c.wire != nil {
-			n, err = readProtobufEvents(body, c.wire, take)
+		if c.protobuf {
+			n, err = c.lender.withWire(func(wire *bufio.Reader) (int64, error) { return readProtobufEvents(body, wire, take) })
 		} else {
-			n, err = newEvents().Read(body, c.buffer, take)
+			n, err = c.lender.withBuffer(func(buffer []byte) (int64, error) { return newEvents().Read(body, buffer, take) })
 		}
 		switch {
 		case err != nil:

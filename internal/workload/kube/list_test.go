@@ -58,8 +58,7 @@ func (p *pager) api(r *http.Request) (*http.Response, error) {
 
 func (p *pager) walk(ctx context.Context, t *testing.T, pageSize int) (workload.Result, parts) {
 	t.Helper()
-	c := newLister(fakeAPI(p.api).client(t), v1.KubeList{Resource: v1.ConfigMaps, PageSize: pageSize}, "")
-	c.buffer = make([]byte, 64)
+	c := newLister(fakeAPI(p.api).client(t), v1.KubeList{Resource: v1.ConfigMaps, PageSize: pageSize}, "", newLender(64))
 	op, ok := c.Next()
 	if !ok || op.Kind != "walk" {
 		t.Fatalf("next operation is %q, %t; want a walk", op.Kind, ok)

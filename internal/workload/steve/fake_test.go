@@ -118,7 +118,7 @@ func (f *fake) subscribe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// made names the objects of a fill.
+// names gives those that a fill gives its objects.
 func names(namespace string, indices ...int) []string {
 	var all []string
 	for _, i := range indices {
