@@ -273,20 +273,22 @@ type Environment struct {
 
 // Host is the machine. Sizes are bytes.
 type Host struct {
-	OS            string  `json:"os"`
-	Platform      string  `json:"platform"`
-	Kernel        string  `json:"kernel"`
-	Architecture  string  `json:"architecture"`
-	CPUModel      string  `json:"cpuModel"`
-	CPUs          int     `json:"cpus"`
-	CPULimit      float64 `json:"cpuLimit,omitempty"` // of the control group, in CPUs
-	MemoryBytes   uint64  `json:"memoryBytes"`
-	MemoryLimit   uint64  `json:"memoryLimitBytes,omitempty"` // of the control group
-	FileSystem    string  `json:"fileSystem"`                 // under the run's data
-	Device        string  `json:"device"`
-	DiskFreeBytes uint64  `json:"diskFreeBytes"`
-	Virtual       string  `json:"virtualization,omitempty"`
-	Load1         float64 `json:"load1"` // load average when the run began
+	OS            string   `json:"os"`
+	Platform      string   `json:"platform"`
+	Kernel        string   `json:"kernel"`
+	Architecture  string   `json:"architecture"`
+	CPUModel      string   `json:"cpuModel"`
+	CPUs          int      `json:"cpus"`
+	CPULimit      float64  `json:"cpuLimit,omitempty"` // of the control group, in CPUs
+	MemoryBytes   uint64   `json:"memoryBytes"`
+	MemoryLimit   uint64   `json:"memoryLimitBytes,omitempty"` // of the control group
+	FileSystem    string   `json:"fileSystem"`                 // under the run's data
+	Device        string   `json:"device"`
+	DiskFreeBytes uint64   `json:"diskFreeBytes"`
+	Disk          string   `json:"disk,omitempty"`        // the same in words, with the options that it is mounted with
+	DiskCaveats   []string `json:"diskCaveats,omitempty"` // what a sync means there
+	Virtual       string   `json:"virtualization,omitempty"`
+	Load1         float64  `json:"load1"` // load average when the run began
 }
 
 // Component is one part of the target as it ran.
