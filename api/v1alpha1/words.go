@@ -22,7 +22,7 @@ func (l Load) InWords() string {
 		words := fmt.Sprintf("closed loop, %s", plural(l.Closed.Clients, "client"))
 		switch c := l.Closed; {
 		case c.Iterations > 0:
-			words += fmt.Sprintf(", %d iterations in all", c.Iterations)
+			words += fmt.Sprintf(", %s in all", plural(c.Iterations, "iteration"))
 		case c.IterationsPerClient > 0:
 			words += fmt.Sprintf(", %s each", plural(c.IterationsPerClient, "iteration"))
 		case c.Duration > 0:

@@ -365,7 +365,7 @@ func (p *printer) references(result *analysis.Result) {
 	var rows []table.Row
 	for _, r := range result.References {
 		findings := findingsOf(r)
-		head := table.Row{text.WrapSoft(oneLine(r.Statement), 26), text.WrapSoft(oneLine(r.Text), 12), "", "", text.WrapHard(oneLine(r.Source), 20)}
+		head := table.Row{text.WrapSoft(oneLine(referenceWords(r)), 26), text.WrapSoft(oneLine(r.Text), 12), "", "", text.WrapHard(oneLine(r.Source), 20)}
 		if len(findings) == 1 {
 			head[2], head[3] = findingValue(r, findings[0]), string(findings[0].Agreement)
 			rows = append(rows, head)
@@ -382,6 +382,10 @@ func (p *printer) references(result *analysis.Result) {
 	p.section("Published figures, and ours")
 	p.table(table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
 }
+
+// referenceWords are the statement and, as the same may be published of several
+// places, the one that it is about.
+func referenceWords(r *analysis.Reference) string { return r.Statement + whereWords(r.When, nil) }
 
 // findingsOf gives a reference that was looked for nowhere a finding that says so.
 func findingsOf(r *analysis.Reference) []analysis.Finding {

@@ -66,11 +66,11 @@ type logGroup struct {
 
 type referenceRow struct {
 	*analysis.Reference
-	Where, Ours string
-	Agreement   analysis.Agreement
-	Tone        tone
-	First       bool
-	Span        int
+	Words, Where, Ours string
+	Agreement          analysis.Agreement
+	Tone               tone
+	First              bool
+	Span               int
 }
 
 // newExperimentView is nil for a result that is its runs and nothing more.
@@ -181,7 +181,7 @@ func referenceRows(result *analysis.Result) []referenceRow {
 	for _, r := range result.References {
 		findings := findingsOf(r)
 		for i, f := range findings {
-			row := referenceRow{Reference: r, Where: findingWhere(f), Ours: findingValue(r, f), Agreement: f.Agreement, Tone: tones[f.Agreement], First: i == 0, Span: len(findings)}
+			row := referenceRow{Reference: r, Words: referenceWords(r), Where: findingWhere(f), Ours: findingValue(r, f), Agreement: f.Agreement, Tone: tones[f.Agreement], First: i == 0, Span: len(findings)}
 			if row.Tone == "" {
 				row.Tone = neutral
 			}

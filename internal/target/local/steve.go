@@ -161,6 +161,6 @@ func (t *Target) warnOfSteve() {
 		}
 	}
 	if len(ports) > 0 {
-		t.tell("Steve listens on port %s of all interfaces, which it has no flag against: who reaches it is an admin of the target", strings.Join(ports, " and "))
+		t.tell("Steve listens on all interfaces (port %s), which it has no flag against: who reaches it is an admin of the target", strings.Join(ports, ", "))
 	}
 }
