@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -69,6 +70,8 @@ type Target struct {
 	made       []string // removed by Close, last first
 	own        func(string) error
 	note       func(string)
+	wall       io.Closer // before Steve's ports; nil without one
+	steveNote  string
 	closed     bool
 }
 
@@ -228,13 +231,17 @@ func (t *Target) start(ctx context.Context, o Options) (err error) {
 		if t.components, err = t.build(o); err != nil {
 			return err
 		}
+		t.shutSteve()
 		err = t.boot(ctx)
 		if !errors.Is(err, process.ErrAddressInUse) || attempt == bootAttempts {
 			break
 		}
+		if err := t.unshutSteve(); err != nil { // the next attempt has other ports
+			return err
+		}
 	}
-	if err == nil {
-		t.warnOfSteve()
+	if err == nil && t.steveNote != "" {
+		t.tell("%s", t.steveNote)
 	}
 	return err
 }
@@ -489,7 +496,7 @@ func (t *Target) Close(ctx context.Context) error {
 		return nil
 	}
 	t.closed = true
-	errs := []error{t.stop(ctx), t.audit.close()}
+	errs := []error{t.stop(ctx), t.unshutSteve(), t.audit.close()}
 	for _, path := range slices.Backward(t.made) {
 		if err := ramdisk.Remove(path); err != nil {
 			errs = append(errs, fmt.Errorf("remove the target's data: %w", err))

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/firewall"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/tunnel"
 )
@@ -49,6 +50,7 @@ func checkSteve(p *plane) error {
 //
 // It listens on all interfaces, and there is no flag against that; who reaches
 // its port is an admin of the target, which holds nothing but what plimsoll made.
+// See shutSteve.
 func buildSteve(p *plane) ([]component, error) {
 	kubeconfig, err := p.Kubeconfig(steveClient)
 	if err != nil {
@@ -148,19 +150,49 @@ func (p *plane) Steve() (*rest.Config, error) {
 	return config, nil
 }
 
-// warnOfSteve says where it listens.
-func (t *Target) warnOfSteve() {
-	var ports []string
+// shutSteve keeps other machines away from Steve's ports, if the system lets it,
+// until unshutSteve. What it is to tell the user of that is left in steveNote.
+func (t *Target) shutSteve() {
+	ports := t.stevePorts()
+	if len(ports) == 0 {
+		return
+	}
+	var names []string
+	for _, port := range ports {
+		names = append(names, strconv.Itoa(int(port)))
+	}
+	where := "Steve listens on port " + strings.Join(names, " and ") + " of all interfaces, which it has no flag against"
+	var err error
+	if t.wall, err = firewall.Shut(ports...); err != nil {
+		t.steveNote = fmt.Sprintf("%s: who reaches it is an admin of the target. As root plimsoll would shut it off from other machines, but: %v", where, err)
+		return
+	}
+	t.steveNote = where + ": plimsoll has shut it off from other machines, for as long as it runs"
+}
+
+// unshutSteve lifts what shutSteve has done.
+func (t *Target) unshutSteve() error {
+	if t.wall == nil {
+		return nil
+	}
+	wall := t.wall
+	t.wall = nil
+	if err := wall.Close(); err != nil {
+		return fmt.Errorf("let other machines reach Steve's ports again: %w", err)
+	}
+	return nil
+}
+
+// stevePorts are those that Steves listen on on all interfaces.
+func (t *Target) stevePorts() (ports []uint16) {
 	for _, p := range t.planes() {
 		if p.spec.Steve == nil {
 			continue
 		}
-		ports = append(ports, strconv.Itoa(p.ports.steve))
+		ports = append(ports, uint16(p.ports.steve))
 		if p.behindTunnel() {
-			ports = append(ports, strconv.Itoa(p.ports.steveHTTP))
+			ports = append(ports, uint16(p.ports.steveHTTP))
 		}
 	}
-	if len(ports) > 0 {
-		t.tell("Steve listens on all interfaces (port %s), which it has no flag against: who reaches it is an admin of the target", strings.Join(ports, ", "))
-	}
+	return ports
 }

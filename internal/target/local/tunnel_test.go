@@ -2,6 +2,7 @@ package local
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
@@ -35,7 +36,19 @@ func TestDownstream(t *testing.T) {
 	steve := &v1alpha1.Steve{SQLCache: true}
 	o := options(t, v1alpha1.LocalTarget{Steve: steve, Downstream: &v1alpha1.Downstream{Steve: steve}})
 	o.Program = program(t)
+	var notes []string
+	o.Note = func(note string) { notes = append(notes, note) }
 	tg := boot(t, o)
+	t.Run("the user hears who reaches Steve", func(t *testing.T) {
+		ports := fmt.Sprintf("port %d and %d and %d of", tg.ports.steve, tg.downstream.ports.steve, tg.downstream.ports.steveHTTP)
+		fate := "who reaches it is an admin"
+		if tg.wall != nil {
+			fate = "shut it off from other machines, for as long"
+		}
+		if len(notes) != 1 || !strings.Contains(notes[0], ports) || !strings.Contains(notes[0], fate) {
+			t.Errorf("the notes are %q", notes)
+		}
+	})
 	planes := []target.Cluster{tg, tg.Downstream()}
 	for i, plane := range planes {
 		many := v1alpha1.Fill{
