@@ -257,6 +257,11 @@ func (v *verdict) clients(result *analysis.Result) {
 	if control == nil || load == nil {
 		return
 	}
+	if len(control.Cells) > 1 && nobodyRejected(control) && nobodyRejected(load) {
+		v.say("Nobody was dropped: no request of the load, or of the control plane, was rejected.")
+		v.lostLeases(result)
+		return
+	}
 	said := 0
 	for i, cell := range control.Cells {
 		at := slices.IndexFunc(control.Cells, func(b analysis.ClientCell) bool {
@@ -273,6 +278,10 @@ func (v *verdict) clients(result *analysis.Result) {
 			choose(len(cell.Runs) > 1 || len(baseline.Runs) > 1, " (medians over runs)", ""), axesWords(cell))
 	}
 	v.lostLeases(result)
+}
+
+func nobodyRejected(all *analysis.ClientCells) bool {
+	return !slices.ContainsFunc(all.Cells, func(c analysis.ClientCell) bool { return c.Sum.Rejected > 0 })
 }
 
 // lostLeases says in how many runs a component of the control plane ended for want of its lease.

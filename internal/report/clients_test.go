@@ -21,6 +21,19 @@ func TestWhoWasDroppedIsSaidFirst(t *testing.T) {
 	}
 }
 
+func TestThatNobodyWasDroppedIsSaidOnce(t *testing.T) {
+	result := dropped()
+	for _, c := range result.Clients {
+		for i := range c.Cells {
+			c.Cells[i].Sum.Rejected, c.Cells[i].Median.Rejected = 0, 0
+		}
+	}
+	sentences := answer(result).Sentences
+	if sentences[0] != "Nobody was dropped: no request of the load, or of the control plane, was rejected." || strings.HasPrefix(sentences[1], "With apf, control") {
+		t.Errorf("the answer begins with %q", sentences)
+	}
+}
+
 func TestDroppedClientsAtEachValueOfAnAxis(t *testing.T) {
 	result := dropped()
 	for _, c := range result.Clients {

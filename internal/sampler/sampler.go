@@ -82,12 +82,19 @@ func (s *Sampler) Run(ctx context.Context) {
 	}
 	for _, own := range s.Own {
 		g := newGatherer(own)
+		read := func() (unread, unkept error) {
+			at := s.Now()
+			samples, err := g.read()
+			return err, s.DB.Append(context.WithoutCancel(ctx), at, samples)
+		}
 		sources.Go(func() {
-			s.every(ctx, s.Interval, Generator, func() (unread, unkept error) {
-				at := s.Now()
-				samples, err := g.read()
-				return err, s.DB.Append(context.WithoutCancel(ctx), at, samples)
-			})
+			s.every(ctx, s.Interval, Generator, read)
+			if ctx.Err() == nil {
+				return // the database takes no more
+			}
+			if _, err := read(); err != nil { // what was counted since is not to be lost
+				s.Failed(fmt.Errorf("sample %s: %w", Generator, err))
+			}
 		})
 	}
 	for _, e := range s.Endpoints {
