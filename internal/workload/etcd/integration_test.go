@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,9 +222,9 @@ func TestUpdateThatTimedOutIsReadBack(t *testing.T) {
 	o.Timeout = 300 * time.Millisecond
 	c := dialled(t, prepared(t, o), 0)
 	op, _ := c.Next()
-	s.signal(t, "STOP")
-	time.AfterFunc(450*time.Millisecond, func() { s.signal(t, "CONT") })
+	s.freeze(t)
 	seen := newParts()
+	seen.after = sync.OnceFunc(func() { s.signal(t, "CONT") }) // when the first attempt is over
 	got := op.Do(t.Context(), seen)
 	if got.Outcome != record.OK || got.Reason != applied && got.Reason != retried {
 		t.Errorf("the update came to %+v; attempts %+v, read back %+v", got, seen.kinds["attempt"], seen.kinds["read-back"])

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -128,6 +130,28 @@ func (s server) signal(t testing.TB, name string) {
 	}
 }
 
+// freeze stops the server, and returns when the last of its threads stands still: one that runs on another CPU
+// could still answer a request.
+func (s server) freeze(t testing.TB) {
+	t.Helper()
+	s.signal(t, "STOP")
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.process.PID()))
+		if err != nil || len(threads) == 0 {
+			t.Fatalf("no threads of the server: %v", err)
+		}
+		if !slices.ContainsFunc(threads, func(thread string) bool {
+			stat, err := os.ReadFile(thread)
+			return err == nil && !strings.Contains(string(stat), ") T ")
+		}) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the server does not stand still 10 s after SIGSTOP")
+		}
+	}
+}
+
 // scenario gives a phase's workload with the defaults of a document.
 func scenario(o v1.EtcdWorkload, iterations int) v1.EtcdWorkload {
 	s := v1.Scenario{Spec: v1.Spec{Steps: []v1.Step{{Phases: []v1.Phase{{
@@ -166,6 +190,7 @@ type parts struct {
 	mu    sync.Mutex
 	kinds map[string][]workload.Result
 	took  []time.Duration
+	after func() // is called after each part, if there is one
 }
 
 func newParts() *parts { return &parts{kinds: map[string][]workload.Result{}} }
@@ -175,6 +200,9 @@ func (p *parts) Part(ctx context.Context, kind string, do func(context.Context) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kinds[kind] = append(p.kinds[kind], r)
+	if p.after != nil {
+		p.after()
+	}
 	return r
 }
 
