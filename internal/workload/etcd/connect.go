@@ -1,20 +1,27 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"golang.org/x/net/http2"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"plimsoll.dev/plimsoll/internal/workload"
 )
 
 const (
@@ -27,12 +34,12 @@ const (
 	maxMessage = 1 << 30
 )
 
-// connection is one way to one member.
+// connection is one way to one member: a line for requests, and another for watches.
 type connection struct {
-	endpoint string
-	line     *line
-	config   *tls.Config
-	events   *grpc.ClientConn // of watches, which are streams; opened by the first
+	endpoint *url.URL
+	tls      *tls.Config // nil for http
+	line     *workload.Line[wire]
+	events   *grpc.ClientConn // of watches, which are streams; nil if nobody watches
 }
 
 // connect opens the connections, and proves each with a request, so that no
@@ -96,11 +103,11 @@ func leads(ctx context.Context, endpoint string, config *tls.Config) (bool, erro
 		return false, err
 	}
 	defer c.close()
-	var status pb.StatusResponse
-	if err := c.call(ctx, statusMethod, &pb.StatusRequest{}, &status); err != nil {
+	var member pb.StatusResponse
+	if err := c.call(ctx, statusMethod, &pb.StatusRequest{}, &member); err != nil {
 		return false, unreachable(endpoint, err)
 	}
-	return status.Leader == status.Header.GetMemberId(), nil // kine, which has none, leads
+	return member.Leader == member.Header.GetMemberId(), nil // kine, which has none, leads
 }
 
 // dial gives a connection that opens with its first request.
@@ -109,7 +116,50 @@ func dial(endpoint string, config *tls.Config) (*connection, error) {
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("etcd endpoint %q is not a URL such as https://127.0.0.1:2379", endpoint)
 	}
-	return &connection{endpoint: endpoint, line: newLine(u, config), config: config}, nil
+	c := &connection{endpoint: u}
+	if u.Scheme == "https" {
+		if c.tls = config.Clone(); c.tls == nil {
+			c.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		c.tls.NextProtos = []string{http2.NextProtoTLS}
+		c.tls.ServerName = cmp.Or(c.tls.ServerName, u.Hostname())
+	}
+	c.line = workload.NewLine(c.open)
+	return c, nil
+}
+
+// open opens the way for requests.
+func (c *connection) open(ctx context.Context) (*wire, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.endpoint.Host)
+	if err != nil {
+		return nil, err
+	}
+	if c.tls != nil {
+		secure := tls.Client(conn, c.tls)
+		err = secure.HandshakeContext(ctx)
+		if err == nil && secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
+			err = errors.New("the server does not speak HTTP/2: not http2")
+		}
+		if err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		conn = secure
+	}
+	return newWire(ctx, conn, c.endpoint)
+}
+
+// call sends one request, once, and reads its answer. Errors are gRPC's.
+func (c *connection) call(ctx context.Context, method string, request, response proto.Message) error {
+	w := c.line.Current()
+	if w == nil || !w.usable() {
+		var err error
+		if w, err = c.line.Replace(ctx, w); err != nil {
+			return asStatus(err)
+		}
+	}
+	return w.call(ctx, method, request, response)
 }
 
 // prove performs one read, of a key that need not be there.
@@ -117,7 +167,7 @@ func (c *connection) prove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := c.call(ctx, rangeMethod, &pb.RangeRequest{Key: []byte(kubeRoot + "probe")}, &pb.RangeResponse{}); err != nil {
-		return unreachable(c.endpoint, err)
+		return unreachable(c.endpoint.String(), err)
 	}
 	return nil
 }
@@ -137,23 +187,14 @@ func unreachable(endpoint string, err error) error {
 	return fmt.Errorf("reach etcd at %s: %w: %s", endpoint, err, out)
 }
 
-// call sends one request, once.
-func (c *connection) call(ctx context.Context, method string, request, response proto.Message) error {
-	return c.line.call(ctx, method, request, response)
-}
-
 // openEvents gives the connection the way for watches: of grpc-go, as events
 // are not timed by what the client costs, without its retries.
-func (c *connection) openEvents() error {
-	u, err := url.Parse(c.endpoint)
-	if err != nil {
-		return err
-	}
+func (c *connection) openEvents() (err error) {
 	transport := insecure.NewCredentials()
-	if u.Scheme == "https" {
-		transport = credentials.NewTLS(c.config)
+	if c.tls != nil {
+		transport = credentials.NewTLS(c.tls)
 	}
-	c.events, err = grpc.NewClient("passthrough:///"+u.Host,
+	c.events, err = grpc.NewClient("passthrough:///"+c.endpoint.Host,
 		grpc.WithTransportCredentials(transport), grpc.WithDisableRetry(), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
 	if err != nil {
@@ -162,15 +203,12 @@ func (c *connection) openEvents() error {
 	return nil
 }
 
-// watch opens a stream of events.
-func (c *connection) watch(ctx context.Context) (pb.Watch_WatchClient, error) {
-	return pb.NewWatchClient(c.events).Watch(ctx)
-}
-
 func (c *connection) close() error {
-	err := c.line.close()
-	if c.events != nil {
-		err = errors.Join(err, c.events.Close())
+	if w := c.line.Current(); w != nil {
+		w.fail(status.Error(codes.Canceled, "the phase is over"))
 	}
-	return err
+	if c.events != nil {
+		return c.events.Close()
+	}
+	return nil
 }

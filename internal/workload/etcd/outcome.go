@@ -3,8 +3,11 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -98,4 +101,25 @@ func asStatus(err error) error {
 		}
 	}
 	return status.Error(code, err.Error())
+}
+
+// answered makes gRPC's error of the headers and trailers of an answer; nil if all is well.
+func answered(httpStatus, grpcStatus, message string) error {
+	if grpcStatus == "" {
+		if httpStatus != "200" {
+			return status.Error(codes.Unavailable, fmt.Sprintf("the server answers HTTP status %s rather than gRPC", httpStatus))
+		}
+		return status.Error(codes.Internal, "the answer has no grpc-status")
+	}
+	code, err := strconv.ParseUint(grpcStatus, 10, 32)
+	if err != nil {
+		return status.Error(codes.Internal, "the answer's grpc-status is "+strconv.Quote(grpcStatus))
+	}
+	if code == 0 {
+		return nil
+	}
+	if plain, err := url.PathUnescape(message); err == nil {
+		message = plain
+	}
+	return status.Error(codes.Code(code), message)
 }

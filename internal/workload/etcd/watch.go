@@ -46,7 +46,7 @@ type watching struct {
 
 // follow opens the watch, and takes events until it ends.
 func (w *watching) follow(ctx context.Context) error {
-	stream, err := w.connection.watch(ctx)
+	stream, err := pb.NewWatchClient(w.connection.events).Watch(ctx)
 	if err != nil {
 		return err
 	}
