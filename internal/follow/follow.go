@@ -72,18 +72,9 @@ func New(ctx context.Context, api target.KubeAPI, resource v1.Resource, failed f
 	if !ok {
 		return nil, fmt.Errorf("follow %s: no such resource", resource)
 	}
-	config, err := api.RESTConfig(target.Admin)
+	connections, err := httpconn.ConnectAPI(ctx, api, target.Admin, httpconn.Options{Connections: 1, UserAgent: UserAgent})
 	if err != nil {
 		return nil, fmt.Errorf("follow %s: %w", resource, err)
-	}
-	server, err := httpconn.ServerOf(config)
-	if err != nil {
-		return nil, fmt.Errorf("follow %s: %w", resource, err)
-	}
-	server.UserAgent = UserAgent
-	connections, err := httpconn.Connect(ctx, "2", server, "/version", 1)
-	if err != nil {
-		return nil, fmt.Errorf("follow %s: connect to %s: %w", resource, config.Host, err)
 	}
 	return &Follower{
 		resource: resource, path: info.Collection(""), connection: connections[0], close: connections.Close, failed: failed,

@@ -16,11 +16,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
+
+	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/workload"
 )
 
 const (
@@ -40,12 +42,16 @@ type Server struct {
 	URL *url.URL
 	// TLS is the trust and the certificates of the client.
 	TLS *tls.Config
-	// UserAgent is what the client calls itself. Default: plimsoll.
-	UserAgent string
 	// Sign adds credentials to requests, and nothing else; nil for none.
 	Sign func(http.RoundTripper) (http.RoundTripper, error)
-	// Count counts what is sent; nil if nobody does.
-	Count *Count
+}
+
+// Options say how a server is spoken to.
+type Options struct {
+	Connections int
+	HTTP        string // version
+	UserAgent   string // what the client calls itself. Default: plimsoll.
+	Count       *Count // counts what is sent; nil if nobody does
 }
 
 // ServerOf gives the server that a configuration of client-go leads to.
@@ -98,10 +104,27 @@ func (t tap) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errTapped
 }
 
-// Connect opens n connections over a version of HTTP, and proves each with a
-// request for the path, so that no measured operation pays for a handshake.
-func Connect(ctx context.Context, version string, server Server, proof string, n int) (Connections, error) {
-	opened, err := newConnections(server, version, n)
+// ConnectAPI opens connections to a Kubernetes API as an identity.
+func ConnectAPI(ctx context.Context, api target.KubeAPI, identity target.Identity, o Options) (Connections, error) {
+	config, err := api.RESTConfig(identity)
+	if err != nil {
+		return nil, err
+	}
+	server, err := ServerOf(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
+	}
+	opened, err := Connect(ctx, server, "/version", o)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
+	}
+	return opened, nil
+}
+
+// Connect opens connections, and proves each with a request for the path, which
+// every user may read, so that no measured operation pays for a handshake.
+func Connect(ctx context.Context, server Server, proof string, o Options) (Connections, error) {
+	opened, err := newConnections(server, o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +143,7 @@ func Connect(ctx context.Context, version string, server Server, proof string, n
 type Connections []*Connection
 
 // newConnections gives connections that open with their first request.
-func newConnections(server Server, version string, n int) (Connections, error) {
+func newConnections(server Server, o Options) (Connections, error) {
 	transport := &http.Transport{
 		DialContext:       dialBuffered,
 		TLSClientConfig:   server.TLS,
@@ -129,25 +152,25 @@ func newConnections(server Server, version string, n int) (Connections, error) {
 		// Compression is asked for by nobody: it would measure gzip.
 		DisableCompression: true,
 	}
-	if version == HTTP1 {
+	if o.HTTP == HTTP1 {
 		transport.ForceAttemptHTTP2 = false
 		transport.Protocols = new(http.Protocols)
 		transport.Protocols.SetHTTP1(true)
 	}
-	all := make(Connections, n)
+	all := make(Connections, o.Connections)
 	for i := range all {
-		all[i] = &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(server.UserAgent, userAgent), count: server.Count}
-		if version == HTTP1 {
-			all[i].line.turn = make(chan struct{}, 1)
+		c := &Connection{base: *server.URL, line: newLine(transport, server.URL), userAgent: cmp.Or(o.UserAgent, UserAgent), count: o.Count}
+		if o.HTTP == HTTP1 {
+			c.line.turn = make(chan struct{}, 1)
 		}
-		all[i].signed = all[i].line
-		if server.Sign == nil {
-			continue
+		c.signed = c.line
+		if server.Sign != nil {
+			var err error
+			if c.signed, err = server.Sign(c.line); err != nil {
+				return nil, err
+			}
 		}
-		var err error
-		if all[i].signed, err = server.Sign(all[i].line); err != nil {
-			return nil, err
-		}
+		all[i] = c
 	}
 	return all, nil
 }
@@ -191,7 +214,7 @@ type Connection struct {
 	count     *Count
 }
 
-// prove performs one cheap request, for what every user may read.
+// prove performs one cheap request.
 func (c *Connection) prove(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -210,7 +233,8 @@ func (c *Connection) prove(ctx context.Context, path string) error {
 // jsonType is the media type of most bodies.
 const jsonType = "application/json"
 
-const userAgent = "plimsoll"
+// UserAgent is what clients call themselves that have no other name.
+const UserAgent = "plimsoll"
 
 // Request is what is sent to a server.
 type Request struct {
@@ -256,14 +280,9 @@ func (c *Connection) exchange(ctx context.Context, r Request) (*http.Response, e
 // what the server refused by GOAWAY or REFUSED_STREAM, or what a GET lost with
 // its connection. Here such a request fails, and is counted; and requests
 // beyond the server's stream limit wait for their turn.
-//
-// A lost line is laid anew by the next request, which pays for the handshake,
-// as a user's would.
 type line struct {
-	dial    func(context.Context) (*http.ClientConn, error)
-	dialing chan struct{} // holds a token while somebody dials
-	turn    chan struct{} // of HTTP/1.1: holds a token while a request is under way
-	current atomic.Pointer[http.ClientConn]
+	*workload.Line[http.ClientConn]
+	turn chan struct{} // of HTTP/1.1: holds a token while a request is under way
 }
 
 func newLine(transport *http.Transport, base *url.URL) *line {
@@ -271,12 +290,11 @@ func newLine(transport *http.Transport, base *url.URL) *line {
 	if base.Port() == "" {
 		address = net.JoinHostPort(base.Hostname(), map[string]string{"http": "80", "https": "443"}[base.Scheme])
 	}
-	return &line{
-		dialing: make(chan struct{}, 1),
-		dial: func(ctx context.Context) (*http.ClientConn, error) {
-			return transport.NewClientConn(ctx, base.Scheme, address)
-		},
-	}
+	return &line{Line: workload.NewLine(func(ctx context.Context) (*http.ClientConn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		return transport.NewClientConn(ctx, base.Scheme, address)
+	})}
 }
 
 // RoundTrip sends the request over the line, in its turn. The turns of HTTP/1.1
@@ -293,7 +311,7 @@ func (l *line) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := l.roundTrip(request)
 	if err != nil {
-		l.hangUp()
+		_ = l.close() // it carries nothing else, and the next request dials
 		<-l.turn
 		return nil, err
 	}
@@ -323,24 +341,17 @@ func (t *turn) Close() error {
 	t.closed = true
 	err := t.ReadCloser.Close()
 	if !t.whole {
-		t.line.hangUp()
+		_ = t.line.close()
 	}
 	<-t.line.turn
 	return err
 }
 
-// hangUp closes a connection that carries nothing else; the next request dials.
-func (l *line) hangUp() {
-	if conn := l.current.Load(); conn != nil {
-		_ = conn.Close()
-	}
-}
-
 func (l *line) roundTrip(request *http.Request) (*http.Response, error) {
-	conn := l.current.Load()
+	conn := l.Current()
 	if conn == nil || conn.Err() != nil {
 		var err error
-		if conn, err = l.replace(request.Context(), conn); err != nil {
+		if conn, err = l.Replace(request.Context(), conn); err != nil {
 			return nil, err
 		}
 	}
@@ -348,31 +359,10 @@ func (l *line) roundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil || !neverSent(err) {
 		return response, err
 	}
-	if conn, err = l.replace(request.Context(), conn); err != nil {
+	if conn, err = l.Replace(request.Context(), conn); err != nil {
 		return nil, err
 	}
 	return conn.RoundTrip(request)
-}
-
-// replace dials in place of a lost connection, unless another request has done so.
-func (l *line) replace(ctx context.Context, lost *http.ClientConn) (*http.ClientConn, error) {
-	select {
-	case l.dialing <- struct{}{}:
-		defer func() { <-l.dialing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if conn := l.current.Load(); conn != lost {
-		return conn, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	conn, err := l.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l.current.Store(conn)
-	return conn, nil
 }
 
 // neverSent says whether the connection took no request any more, because of a
@@ -382,7 +372,7 @@ func (l *line) replace(ctx context.Context, lost *http.ClientConn) (*http.Client
 func neverSent(err error) bool { return strings.Contains(err.Error(), "client conn not usable") }
 
 func (l *line) close() error {
-	if conn := l.current.Load(); conn != nil {
+	if conn := l.Current(); conn != nil {
 		return conn.Close()
 	}
 	return nil

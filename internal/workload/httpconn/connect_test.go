@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"plimsoll.dev/plimsoll/internal/record"
+	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
@@ -163,7 +164,7 @@ func TestLostLineIsLaidAnewOnce(t *testing.T) {
 	s, api := serve(t, 100, func(http.ResponseWriter, *http.Request) { time.Sleep(10 * time.Millisecond) })
 	c := api.open(t, 1)[0]
 	s.CloseClientConnections()
-	eventually(t, "the connection is lost", func() bool { return c.line.current.Load().Err() != nil })
+	eventually(t, "the connection is lost", func() bool { return c.line.Current().Err() != nil })
 	var group sync.WaitGroup
 	for range clients {
 		group.Go(func() {
@@ -202,7 +203,7 @@ func TestGoAwayMovesWhatIsNotYetSent(t *testing.T) {
 		}
 	})
 	<-said
-	eventually(t, "the GOAWAY has arrived", func() bool { return c.line.current.Load().Available() == 0 })
+	eventually(t, "the GOAWAY has arrived", func() bool { return c.line.Current().Available() == 0 })
 	for range 3 {
 		if result := get(t.Context(), c); result.Outcome != record.OK {
 			t.Errorf("a request after the GOAWAY came to %+v", result)
@@ -283,7 +284,7 @@ func TestHTTP1CarriesOneRequestAtATime(t *testing.T) {
 		mu.Unlock()
 		_, _ = io.WriteString(w, "{}")
 	})
-	opened, err := api.connectOver(t.Context(), HTTP1, 2)
+	opened, err := ConnectAPI(t.Context(), api, target.Load, Options{Connections: 2, HTTP: HTTP1})
 	if err != nil {
 		t.Fatal(err)
 	}

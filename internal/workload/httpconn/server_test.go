@@ -16,6 +16,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"k8s.io/client-go/rest"
+
+	"plimsoll.dev/plimsoll/internal/target"
 )
 
 const requestTimeout = 10 * time.Second
@@ -23,17 +25,13 @@ const requestTimeout = 10 * time.Second
 // configAPI is a server at an address.
 type configAPI rest.Config
 
-func (c configAPI) connect(ctx context.Context, n int) (Connections, error) {
-	return c.connectOver(ctx, "2", n)
+func (c configAPI) RESTConfig(target.Identity) (*rest.Config, error) {
+	config := rest.Config(c)
+	return &config, nil
 }
 
-func (c configAPI) connectOver(ctx context.Context, version string, n int) (Connections, error) {
-	config := rest.Config(c)
-	server, err := ServerOf(&config)
-	if err != nil {
-		return nil, err
-	}
-	return Connect(ctx, version, server, "/version", n)
+func (c configAPI) connect(ctx context.Context, n int) (Connections, error) {
+	return ConnectAPI(ctx, c, target.Load, Options{Connections: n})
 }
 
 // open connects to the target, and hangs up when the test ends.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"k8s.io/client-go/rest"
 
 	"plimsoll.dev/plimsoll/internal/record"
+	"plimsoll.dev/plimsoll/internal/target"
 )
 
 // counting gives a client of a server whose requests are tallied.
@@ -24,12 +24,7 @@ func counting(t *testing.T, handler http.HandlerFunc, timeout time.Duration) (*C
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := ServerOf((*rest.Config)(&api))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Count = tally.Of("churn", "load")
-	opened, err := Connect(t.Context(), "2", server, "/version", 1)
+	opened, err := ConnectAPI(t.Context(), api, target.Load, Options{Connections: 1, Count: tally.Of("churn", "load")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (f fakeAPI) RESTConfig(target.Identity) (*rest.Config, error) {
 // client gives a client of the fake.
 func (f fakeAPI) client(t *testing.T) client {
 	t.Helper()
-	connections, err := connect(t.Context(), "2", f, target.Load, 1, "", nil)
+	connections, err := httpconn.ConnectAPI(t.Context(), f, target.Load, httpconn.Options{Connections: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const flowControl = "/apis/flowcontrol.apiserver.k8s.io/v1/"
 // server has, by their UIDs: its answers name them by these. A server that has
 // none, or shows them to others only, gives none.
 func FlowNames(ctx context.Context, api target.KubeAPI) (_ map[string]string, err error) {
-	connections, err := connect(ctx, "", api, target.Admin, 1, "", nil)
+	connections, err := httpconn.ConnectAPI(ctx, api, target.Admin, httpconn.Options{Connections: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,10 @@ func (k *kube) Prepare(ctx context.Context) error {
 	if k.User != "" {
 		identity = target.User(k.User)
 	}
-	if k.connections, err = connect(ctx, k.HTTP, k.API, identity, k.Connections, k.UserAgent, k.Tally.Of(k.Phase, string(identity))); err != nil {
+	k.connections, err = httpconn.ConnectAPI(ctx, k.API, identity, httpconn.Options{
+		Connections: k.Connections, HTTP: k.HTTP, UserAgent: k.UserAgent, Count: k.Tally.Of(k.Phase, string(identity)),
+	})
+	if err != nil {
 		return err
 	}
 	if err := k.readVersions(ctx); err != nil {
@@ -108,24 +111,6 @@ func (k *kube) Close() error {
 func (k *kube) makesPods() bool {
 	of := func(t *object.Template) bool { return t != nil && t.Info().Resource == "pods" }
 	return of(k.template) || slices.ContainsFunc(k.templates, of) || slices.ContainsFunc(k.mixed, (*kube).makesPods)
-}
-
-// connect opens n connections over a version of HTTP as the identity.
-func connect(ctx context.Context, version string, api target.KubeAPI, identity target.Identity, n int, userAgent string, count *httpconn.Count) (httpconn.Connections, error) {
-	config, err := api.RESTConfig(identity)
-	if err != nil {
-		return nil, err
-	}
-	server, err := httpconn.ServerOf(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
-	}
-	server.UserAgent, server.Count = userAgent, count
-	opened, err := httpconn.Connect(ctx, version, server, "/version", n)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s as %s: %w", config.Host, identity, err)
-	}
-	return opened, nil
 }
 
 // namespaces are those that must be there; a list of nothing is a fine list.

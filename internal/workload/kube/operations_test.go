@@ -24,6 +24,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/target/local"
 	"plimsoll.dev/plimsoll/internal/workload"
+	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
 // open prepares a workload and gives its clients.
@@ -200,7 +201,7 @@ func makeOne(t *testing.T, c *creator, name string) {
 // ask sends a request as an identity and decodes the answer.
 func ask(t *testing.T, api target.KubeAPI, id target.Identity, method, path, body string, into any) {
 	t.Helper()
-	connections, err := connect(t.Context(), "2", api, id, 1, "", nil)
+	connections, err := httpconn.ConnectAPI(t.Context(), api, id, httpconn.Options{Connections: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

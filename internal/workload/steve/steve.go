@@ -86,7 +86,7 @@ func (s *steve) Prepare(ctx context.Context) (err error) {
 	if s.server, err = httpconn.ServerOf(config); err != nil {
 		return fmt.Errorf("reach Steve at %s: %w", config.Host, err)
 	}
-	if s.connections, err = httpconn.Connect(ctx, s.HTTP, s.server, proof, s.Connections); err != nil {
+	if s.connections, err = httpconn.Connect(ctx, s.server, proof, httpconn.Options{Connections: s.Connections, HTTP: s.HTTP}); err != nil {
 		return fmt.Errorf("connect to Steve at %s: %w", s.server.URL, err)
 	}
 	if s.Operation.Watch != nil {

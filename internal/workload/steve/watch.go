@@ -150,7 +150,7 @@ func (w *watching) follow(ctx context.Context, revision string) workload.Result 
 	if err != nil {
 		return httpconn.Failure(err)
 	}
-	headers.Set("User-Agent", "plimsoll")
+	headers.Set("User-Agent", httpconn.UserAgent)
 	conn, response, err := w.dialer.DialContext(ctx, w.address, headers)
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake) && response != nil:
