@@ -715,9 +715,6 @@ func pointText(p *store.Point) string {
 // growthSentence says how a measure grows.
 func growthSentence(g *analysis.Growth) string {
 	words := g.InWords
-	if words == "" {
-		words = analysis.GrowthWords(g.Fit, g.Parameter, len(g.Points))
-	}
 	where := cellWords(g.Cell)
 	if where != "" {
 		where = ", " + where
