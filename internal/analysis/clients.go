@@ -119,12 +119,6 @@ func audited(l labels.Labels) []ClientName {
 	return []ClientName{{cmp.Or(agent, "a client without a name"), OtherRole, false, byAudit}}
 }
 
-// writtenName is a phase's name without a point of its sweep.
-func writtenName(phase string) string {
-	name, _, _ := strings.Cut(phase, "@")
-	return name
-}
-
 // addClients counts who got what. Without a control plane, or an audit log, there
 // is nobody to tell from the load, and the operations say more of that.
 func (r *Run) addClients(ctx context.Context, reader *metrics.Reader) {

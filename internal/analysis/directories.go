@@ -196,11 +196,9 @@ func (s side) phases() string {
 // phasesOf are the measured phases of a run, with what they do.
 func phasesOf(run *Run) facts {
 	f := facts{}
-	for _, step := range run.Steps {
-		for _, p := range step.Phases {
-			if step.Measured {
-				f[p.Name] = fmt.Sprintf("%s, %s, %d connections", p.Workload, p.Load, p.Connections)
-			}
+	for _, p := range run.Phases() {
+		if p.Measured {
+			f[p.Name] = fmt.Sprintf("%s, %s, %d connections", p.Workload, p.Load, p.Connections)
 		}
 	}
 	return f

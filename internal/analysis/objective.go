@@ -3,7 +3,6 @@ package analysis
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/measure"
 	"plimsoll.dev/plimsoll/internal/store"
@@ -35,7 +34,7 @@ func atPoints(steps []store.StepInfo, info store.ObjectiveInfo) []store.Objectiv
 			continue
 		}
 		for _, phase := range step.Phases {
-			if written, _, _ := strings.Cut(phase.Name, "@"); written == m.Phase {
+			if writtenName(phase.Name) == m.Phase {
 				at, there := info, m
 				there.Phase = phase.Name
 				at.Measure, at.Name = there.String(), info.Name+" at "+step.Point.String()
@@ -163,7 +162,7 @@ func (o *Operation) sum(m measure.Measure, seconds float64) (reading, bool) {
 
 // time reads a statistic of one of the operation's times.
 func (o *Operation) time(m measure.Measure) (reading, bool) {
-	d := o.clock(m.Clock)
+	d := o.clock(store.Clock(m.Clock))
 	if d == nil {
 		return reading{}, false
 	}

@@ -4,6 +4,8 @@ package analysis
 
 import (
 	"cmp"
+	"iter"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -262,15 +264,35 @@ type Point struct {
 	Quantile, Seconds float64
 }
 
-func (r *Run) phase(name string) *Phase {
-	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if phase.Name == name {
-				return phase
+// Phases are those of all steps, in their order, each with its step.
+func (r *Run) Phases() iter.Seq2[*Step, *Phase] {
+	return func(yield func(*Step, *Phase) bool) {
+		for _, step := range r.Steps {
+			for _, phase := range step.Phases {
+				if !yield(step, phase) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// phase is nil if the run has none of that name.
+func (r *Run) phase(name string) *Phase {
+	for _, phase := range r.Phases() {
+		if phase.Name == name {
+			return phase
+		}
+	}
 	return nil
+}
+
+// Written is the name that the phase has in the scenario, without the @value of a sweep's point.
+func (p *Phase) Written() string { return writtenName(p.Name) }
+
+func writtenName(phase string) string {
+	name, _, _ := strings.Cut(phase, "@")
+	return name
 }
 
 func (p *Phase) operation(name string) *Operation {
@@ -282,14 +304,16 @@ func (p *Phase) operation(name string) *Operation {
 	return nil
 }
 
-func (o *Operation) clock(name string) *Distribution {
-	switch name {
-	case "response":
-		return o.Response
-	case "service":
-		return o.Service
-	case "lag":
-		return o.Lag
+// MainClock is the clock that an operation is judged by, with its times, nil if
+// there are none: in an open loop, what a user waits; in a closed one, and of
+// parts, what the target took.
+func (o *Operation) MainClock(phase *Phase) (store.Clock, *Distribution) {
+	if phase.Loop == "open" && !o.Part {
+		return store.Response, o.Response
 	}
-	return nil
+	return store.Service, o.Service
+}
+
+func (o *Operation) clock(name store.Clock) *Distribution {
+	return map[store.Clock]*Distribution{store.Response: o.Response, store.Service: o.Service, store.Lag: o.Lag}[name]
 }

@@ -33,19 +33,17 @@ const (
 
 // check asks whether the run measured the target.
 func (r *Run) check(g gathered) {
-	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if !step.Measured || phase.End == 0 || phase.Count == 0 {
-				continue
-			}
-			if phase.lagged() {
-				r.invalidate(fmt.Sprintf("plimsoll handed a tenth of the arrivals of %s over more than %.1f ms late, which is most of their response time; lower the rate, or give plimsoll CPUs of its own",
-					phase.Name, *phase.Dispatch.P90*1000))
-			}
-			r.checkStreams(phase)
-			if !phase.Background {
-				r.checkSteady(phase, g)
-			}
+	for _, phase := range r.Phases() {
+		if !phase.Measured || phase.End == 0 || phase.Count == 0 {
+			continue
+		}
+		if phase.lagged() {
+			r.invalidate(fmt.Sprintf("plimsoll handed a tenth of the arrivals of %s over more than %.1f ms late, which is most of their response time; lower the rate, or give plimsoll CPUs of its own",
+				phase.Name, *phase.Dispatch.P90*1000))
+		}
+		r.checkStreams(phase)
+		if !phase.Background {
+			r.checkSteady(phase, g)
 		}
 	}
 	r.checkCPU()
@@ -144,11 +142,11 @@ func (r *Run) checkSteady(phase *Phase, g gathered) {
 			continue
 		}
 		rates, medians := s.bySecond(phase)
-		clock := operation.mainClock(phase)
+		clock, _ := operation.MainClock(phase)
 		for _, c := range []struct {
 			what   string
 			values []float64
-		}{{"the rate of " + operation.Name, rates}, {"the median " + clock + " time of " + operation.Name, medians}} {
+		}{{"the rate of " + operation.Name, rates}, {"the median " + string(clock) + " time of " + operation.Name, medians}} {
 			if change, unsteady := drift(c.values); unsteady {
 				r.warnOf(phase.Name, fmt.Sprintf("%s changed by %+.0f %% over the phase", c.what, change*100),
 					"the target was not in a steady state, so figures of the whole phase depend on when it began and on how long it took",

@@ -15,11 +15,9 @@ func (r *Run) warn(stored *store.Run) {
 			Mend: "what could be read is shown; run again for whole results",
 		})
 	}
-	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if step.Measured && phase.End > 0 {
-				r.warnPhase(phase)
-			}
+	for _, phase := range r.Phases() {
+		if phase.Measured && phase.End > 0 {
+			r.warnPhase(phase)
 		}
 	}
 	for _, e := range stored.Events {

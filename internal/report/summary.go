@@ -46,16 +46,14 @@ type summaryLine struct {
 func summaryLines(result *analysis.Result) []summaryLine {
 	var lines []summaryLine
 	for _, run := range result.Runs {
-		for _, step := range run.Steps {
-			for _, phase := range step.Phases {
-				for _, operation := range append(slices.Clone(phase.Operations), dispatchOf(phase)...) {
-					clocks := clocksOf(operation)
-					if len(clocks) == 0 {
-						clocks = []clock{{}}
-					}
-					for _, c := range clocks {
-						lines = append(lines, summaryLine{run, phase, operation, c})
-					}
+		for _, phase := range run.Phases() {
+			for _, operation := range append(slices.Clone(phase.Operations), dispatchOf(phase)...) {
+				clocks := clocksOf(operation)
+				if len(clocks) == 0 {
+					clocks = []clock{{}}
+				}
+				for _, c := range clocks {
+					lines = append(lines, summaryLine{run, phase, operation, c})
 				}
 			}
 		}

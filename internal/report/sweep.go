@@ -28,15 +28,10 @@ func Sweep(w io.Writer, result *analysis.Result) error {
 		for _, axis := range axes {
 			before = append(before, run.Cell.Axes[axis])
 		}
-		for _, step := range run.Steps {
-			if step.Point == nil || !step.Measured {
-				continue
-			}
-			for _, phase := range step.Phases {
-				if row := sweepRow(step, phase); row != nil {
-					if err := table.Write(append(slices.Clone(before), row...)); err != nil {
-						return err
-					}
+		for step, phase := range run.Phases() {
+			if row := sweepRow(step, phase); row != nil {
+				if err := table.Write(append(slices.Clone(before), row...)); err != nil {
+					return err
 				}
 			}
 		}
@@ -47,24 +42,19 @@ func Sweep(w io.Writer, result *analysis.Result) error {
 
 // Swept says whether the result has a sweep.
 func Swept(result *analysis.Result) bool {
-	for _, run := range result.Runs {
-		for _, step := range run.Steps {
-			if step.Point != nil {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(result.Runs, func(r *analysis.Run) bool {
+		return slices.ContainsFunc(r.Steps, func(s *analysis.Step) bool { return s.Point != nil })
+	})
 }
 
-// sweepRow is the row of a phase at a point; nil, if it has no whole operation.
+// sweepRow is the row of a phase at a point; nil, if it is at none, or has no whole operation.
 func sweepRow(step *analysis.Step, phase *analysis.Phase) []string {
 	at := slices.IndexFunc(phase.Operations, func(o *analysis.Operation) bool { return !o.Part })
-	if at < 0 || phase.Background {
+	if at < 0 || phase.Background || step.Point == nil || !phase.Measured {
 		return nil
 	}
 	o := phase.Operations[at]
-	_, d := mainClock(phase, o)
+	_, d := o.MainClock(phase)
 	if d == nil {
 		d = &analysis.Distribution{}
 	}
