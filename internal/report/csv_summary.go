@@ -1,8 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -15,23 +13,21 @@ import (
 // in base units, with a unit in the name of each column that has one. What is
 // absent is empty.
 func Summary(w io.Writer, result *analysis.Result) error {
-	parameters := parametersOf(result)
-	columns := append(summaryColumns(parameters), placeColumns(result)...)
-	rows := [][]string{make([]string, len(columns))}
-	for i, c := range columns {
-		rows[0][i] = c.name
+	columns := []column[summaryLine]{
+		{"run", func(l summaryLine) string { return strconv.Itoa(l.run.Index) }},
+		{"run_name", func(l summaryLine) string { return l.run.Name }},
+		{"status", func(l summaryLine) string { return string(l.run.Status) }},
 	}
-	for _, line := range summaryLines(result) {
-		row := make([]string, len(columns))
-		for i, c := range columns {
-			row[i] = c.cell(line)
-		}
-		rows = append(rows, row)
+	for _, name := range parametersOf(result) {
+		columns = append(columns, column[summaryLine]{"param_" + name, func(l summaryLine) string { return l.run.Parameters[name] }})
 	}
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("write summary: %w", err)
+	columns = slices.Concat(columns, phaseColumns(), operationColumns(), timeColumns())
+	if len(result.Cells) > 1 {
+		columns = append(columns, column[summaryLine]{"variant", func(l summaryLine) string { return l.run.Cell.Variant }})
+		columns = append(columns, axisColumns(result, "axis_", func(l summaryLine) map[string]string { return l.run.Cell.Axes })...)
+		columns = append(columns, column[summaryLine]{"block", func(l summaryLine) string { return positiveOrNone(l.run.Block) }})
 	}
-	return nil
+	return writeCSV(w, "summary", columns, summaryLines(result))
 }
 
 // summaryLine is what one row is about. A line without a clock is of an
@@ -86,25 +82,8 @@ func parametersOf(result *analysis.Result) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-type column struct {
-	name string
-	cell func(summaryLine) string
-}
-
-func summaryColumns(parameters []string) []column {
-	columns := []column{
-		{"run", func(l summaryLine) string { return strconv.Itoa(l.run.Index) }},
-		{"run_name", func(l summaryLine) string { return l.run.Name }},
-		{"status", func(l summaryLine) string { return string(l.run.Status) }},
-	}
-	for _, name := range parameters {
-		columns = append(columns, column{"param_" + name, func(l summaryLine) string { return l.run.Parameters[name] }})
-	}
-	return slices.Concat(columns, phaseColumns(), operationColumns(), timeColumns())
-}
-
-func phaseColumns() []column {
-	return []column{
+func phaseColumns() []column[summaryLine] {
+	return []column[summaryLine]{
 		{"phase", func(l summaryLine) string { return l.phase.Name }},
 		{"measured", func(l summaryLine) string { return strconv.FormatBool(l.phase.Measured) }},
 		{"background", func(l summaryLine) string { return strconv.FormatBool(l.phase.Background) }},
@@ -116,26 +95,26 @@ func phaseColumns() []column {
 	}
 }
 
-func operationColumns() []column {
+func operationColumns() []column[summaryLine] {
 	outcome := func(name string) func(summaryLine) string {
-		return func(l summaryLine) string { return strconv.FormatInt(l.operation.Outcomes[name], 10) }
+		return func(l summaryLine) string { return whole(l.operation.Outcomes[name]) }
 	}
-	return []column{
+	return []column[summaryLine]{
 		{"operation", func(l summaryLine) string { return l.operation.Name }},
 		{"part", func(l summaryLine) string { return strconv.FormatBool(l.operation.Part) }},
-		{"count", func(l summaryLine) string { return strconv.FormatInt(l.operation.Count, 10) }},
+		{"count", func(l summaryLine) string { return whole(l.operation.Count) }},
 		{"ok", outcome("ok")},
 		{"rejected", outcome("rejected")},
 		{"timed_out", outcome("timed-out")},
 		{"failed", outcome("failed")},
 		{"dropped", outcome("dropped")},
 		{"ok_per_second", func(l summaryLine) string { return number(l.operation.Rate) }},
-		{"bytes", func(l summaryLine) string { return strconv.FormatInt(l.operation.Bytes, 10) }},
-		{"items", func(l summaryLine) string { return strconv.FormatInt(l.operation.Items, 10) }},
+		{"bytes", func(l summaryLine) string { return whole(l.operation.Bytes) }},
+		{"items", func(l summaryLine) string { return whole(l.operation.Items) }},
 	}
 }
 
-func timeColumns() []column {
+func timeColumns() []column[summaryLine] {
 	of := func(value func(*analysis.Distribution) string) func(summaryLine) string {
 		return func(l summaryLine) string {
 			if l.clock.Distribution == nil {
@@ -144,50 +123,18 @@ func timeColumns() []column {
 			return value(l.clock.Distribution)
 		}
 	}
-	at := func(value func(*analysis.Distribution) *float64) func(summaryLine) string {
-		return of(func(d *analysis.Distribution) string {
-			if v := value(d); v != nil {
-				return number(*v)
-			}
-			return ""
-		})
-	}
-	return []column{
+	return []column[summaryLine]{
 		{"clock", func(l summaryLine) string { return l.clock.Name }},
-		{"times", of(func(d *analysis.Distribution) string { return strconv.FormatInt(d.Count, 10) })},
-		{"lower_bounds", of(func(d *analysis.Distribution) string { return strconv.FormatInt(d.LowerBounds, 10) })},
+		{"times", of(func(d *analysis.Distribution) string { return whole(d.Count) })},
+		{"lower_bounds", of(func(d *analysis.Distribution) string { return whole(d.LowerBounds) })},
 		{"min_seconds", of(func(d *analysis.Distribution) string { return number(d.Min) })},
 		{"mean_seconds", of(func(d *analysis.Distribution) string { return number(d.Mean) })},
 		{"stddev_seconds", of(func(d *analysis.Distribution) string { return number(d.Stddev) })},
-		{"p50_seconds", at(func(d *analysis.Distribution) *float64 { return d.P50 })},
-		{"p90_seconds", at(func(d *analysis.Distribution) *float64 { return d.P90 })},
-		{"p95_seconds", at(func(d *analysis.Distribution) *float64 { return d.P95 })},
-		{"p99_seconds", at(func(d *analysis.Distribution) *float64 { return d.P99 })},
-		{"p99.9_seconds", at(func(d *analysis.Distribution) *float64 { return d.P999 })},
+		{"p50_seconds", of(func(d *analysis.Distribution) string { return known(d.P50) })},
+		{"p90_seconds", of(func(d *analysis.Distribution) string { return known(d.P90) })},
+		{"p95_seconds", of(func(d *analysis.Distribution) string { return known(d.P95) })},
+		{"p99_seconds", of(func(d *analysis.Distribution) string { return known(d.P99) })},
+		{"p99.9_seconds", of(func(d *analysis.Distribution) string { return known(d.P999) })},
 		{"max_seconds", of(func(d *analysis.Distribution) string { return number(d.Max) })},
 	}
-}
-
-// placeColumns say where in the design a run stands; there are none if that has one cell only.
-func placeColumns(result *analysis.Result) []column {
-	if len(result.Cells) < 2 {
-		return nil
-	}
-	columns := []column{{"variant", func(l summaryLine) string { return l.run.Cell.Variant }}}
-	for _, axis := range axesOf(result) {
-		columns = append(columns, column{"axis_" + axis, func(l summaryLine) string { return l.run.Cell.Axes[axis] }})
-	}
-	return append(columns, column{"block", func(l summaryLine) string {
-		if l.run.Block > 0 {
-			return strconv.Itoa(l.run.Block)
-		}
-		return ""
-	}})
-}
-
-// number writes a value without an exponent, with nine digits at the most: more
-// than any clock gives, and few enough to hide the noise of floating point.
-func number(v float64) string {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
-	return strconv.FormatFloat(v, 'f', -1, 64)
 }
