@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -132,7 +133,7 @@ func byProbe(runs []*analysis.Run) []*analysis.Run {
 		if a.Probe == nil || b.Probe == nil {
 			return 0
 		}
-		return compareFloats(a.Probe.Value, b.Probe.Value)
+		return cmp.Compare(a.Probe.Value, b.Probe.Value)
 	})
 	return sorted
 }

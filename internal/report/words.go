@@ -611,19 +611,9 @@ func notable(comparisons []*analysis.Comparison, most int) []*analysis.Compariso
 		return c.Verdict == stats.Inconclusive || c.Verdict == "" || c.Ratio == nil
 	})
 	slices.SortStableFunc(decided, func(a, b *analysis.Comparison) int {
-		return compareFloats(math.Abs(math.Log(*b.Ratio)), math.Abs(math.Log(*a.Ratio)))
+		return cmp.Compare(math.Abs(math.Log(*b.Ratio)), math.Abs(math.Log(*a.Ratio)))
 	})
 	return decided[:min(most, len(decided))]
-}
-
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // cells says what repetitions of one variant came to.
