@@ -131,7 +131,7 @@ func (r *Run) addClients(ctx context.Context, reader *metrics.Reader) {
 	for _, t := range tallies() {
 		grown, err := r.increases(ctx, reader, t.expression, measured)
 		if err != nil {
-			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+			r.Warnings.add("metrics", err.Error(), "", "")
 			return
 		}
 		for _, g := range grown {

@@ -124,7 +124,7 @@ func (r *Run) lines(ctx context.Context, reader *metrics.Reader, expression stri
 	end := r.Started.Add(time.Duration(len(r.Figures.Seconds)-1) * time.Second)
 	matrix, err := reader.Range(ctx, expression, r.Started, end, time.Second)
 	if err != nil {
-		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		r.Warnings.add("metrics", err.Error(), "", "")
 		return nil
 	}
 	var lines []Line

@@ -10,7 +10,7 @@ import (
 
 // judge says whether the run kept a bound; at every point, if it is on a phase
 // that a sweep repeats.
-func (r *Run) judge(ctx context.Context, expressions evaluator, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
+func (r *Run) judge(ctx context.Context, expressions *expressions, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
 	if info.PromQL != "" {
 		return []Objective{r.judgeExpression(ctx, expressions, info)}
 	}
@@ -62,7 +62,7 @@ func judgeMeasure(run *Run, info store.ObjectiveInfo) Objective {
 		return o
 	}
 	o.Value, o.N = &r.value, r.n
-	o.Held = (info.Max == nil || r.value <= *info.Max) && (info.Min == nil || r.value >= *info.Min)
+	o.Held = !info.Past(r.value)
 	if q, ok := measure.Quantile(m.Statistic); ok && q > 50 && !enough(r.n, q) {
 		o.Note = fmt.Sprintf("fewer than %d of %d samples lie beyond this percentile", tail, r.n)
 	}

@@ -127,7 +127,7 @@ func (e *Experiment) warnOfLists(groups []*group) {
 	} {
 		words := wherever(groups, w.of)
 		if words != "" {
-			e.warn("lists", w.what+": "+words, w.why, w.mend)
+			e.Warnings.add("lists", w.what+": "+words, w.why, w.mend)
 		}
 	}
 }

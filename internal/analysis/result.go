@@ -68,7 +68,7 @@ type Run struct {
 	Clients     []*Client         `json:"clients,omitempty"`
 	Health      *Health           `json:"health,omitempty"`
 	Profiles    []store.Profile   `json:"profiles,omitempty"`
-	Warnings    []Warning         `json:"warnings,omitempty"`
+	Warnings    Warnings          `json:"warnings,omitempty"`
 	Environment store.Environment `json:"environment"`
 
 	// Stopped says why the load was ended before the scenario was through: by the guard, or by an objective that
@@ -204,6 +204,13 @@ type Warning struct {
 	What  string `json:"what"`
 	Why   string `json:"why,omitempty"`
 	Mend  string `json:"mend,omitempty"`
+}
+
+// Warnings are what a reader must know of a run, or of an experiment.
+type Warnings []Warning
+
+func (w *Warnings) add(about, what, why, mend string) {
+	*w = append(*w, Warning{about, what, why, mend})
 }
 
 // Figures are the series that charts are drawn from. All share one time axis

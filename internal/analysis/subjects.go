@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"plimsoll.dev/plimsoll/internal/design"
@@ -119,7 +120,8 @@ func (s Subject) key() string {
 // asked for it, a percentile that a handful of operations decides.
 func (r *Run) read(s Subject) (reading, bool) {
 	if s.PromQL != "" {
-		return r.expressions[s.PromQL].largest()
+		_, highest, n := extremes(r.expressions[s.PromQL].values)
+		return reading{value: highest.F, n: n}, n > 0 && !math.IsInf(highest.F, 0)
 	}
 	m, err := measure.Parse(s.Measure)
 	if err != nil {
