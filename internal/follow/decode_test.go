@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/jsonscan"
 )
 
 // encode gives an object as an API server does.
@@ -73,6 +75,12 @@ func configMap() *core.ConfigMap {
 	}
 }
 
+// readEvent reads one event without its length.
+func readEvent(resource v1.Resource, frame []byte) (kind string, o object, err error) {
+	err = readEvents(resource, bytes.NewReader(framed(frame)), func(k string, found object) { kind, o = k, found })
+	return kind, o, err
+}
+
 func TestStateIsReadFromAnEvent(t *testing.T) {
 	for _, row := range []struct {
 		name     string
@@ -97,8 +105,8 @@ func TestStateIsReadFromAnEvent(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			kind, o, err := readEvent(row.resource, event(t, "MODIFIED", row.object))
-			if err != nil || kind != "MODIFIED" || o.key() != "space/one" || o.version != "42" || o.state != row.state {
-				t.Errorf("%s %s at %s is %s, %v; want %s", kind, o.key(), o.version, o.state, err, row.state)
+			if err != nil || kind != "MODIFIED" || o.key() != "space/one" || o.version != "42" || o.state(row.resource) != row.state {
+				t.Errorf("%s %s at %s is %s, %v; want %s", kind, o.key(), o.version, o.state(row.resource), err, row.state)
 			}
 		})
 	}
@@ -115,13 +123,13 @@ func TestErrorEventIsAnError(t *testing.T) {
 }
 
 func TestPageOfAList(t *testing.T) {
-	p, err := readPage(pods, encode(t, &core.PodList{
+	objects, page, err := readPage(pods, bytes.NewReader(encode(t, &core.PodList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "more"},
 		Items: []core.Pod{*pod("one", core.PodRunning, core.ConditionTrue), *pod("two", core.PodPending, core.ConditionFalse)},
-	}))
-	if err != nil || p.version != "7" || p.token != "more" || len(p.objects) != 2 ||
-		p.objects[0].key() != "space/one" || p.objects[0].state != Running || p.objects[1].state != Pending {
-		t.Errorf("%+v, %v", p, err)
+	})))
+	if want := (jsonscan.List{Items: 2, Version: "7", Token: "more"}); err != nil || page != want ||
+		objects[0].key() != "space/one" || objects[0].state(pods) != Running || objects[1].state(pods) != Pending {
+		t.Errorf("%+v, %+v, %v", page, objects, err)
 	}
 }
 
@@ -141,6 +149,6 @@ func FuzzReadEvent(f *testing.F) {
 	f.Add([]byte("\x0a\x05ADDED\x12\x04\x0a\x02k8"))
 	f.Fuzz(func(_ *testing.T, frame []byte) {
 		_, _, _ = readEvent(pods, frame) // whatever it is, it ends
-		_, _ = readPage(deployments, frame)
+		_, _, _ = readPage(deployments, bytes.NewReader(frame))
 	})
 }

@@ -7,7 +7,6 @@ package follow
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/jsonscan"
+	"plimsoll.dev/plimsoll/internal/protoscan"
 	"plimsoll.dev/plimsoll/internal/target"
 	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
@@ -31,12 +32,11 @@ const (
 	pageTimeout = time.Minute
 	// Again after a failure: at once, then later and later.
 	leastPause, mostPause = 100 * time.Millisecond, 5 * time.Second
-	// maxFrame bounds an event; an object has a few MB at the most.
-	maxFrame = 16 << 20
+	// bufferSize is how much of a body is read at once.
+	bufferSize = 32 << 10
 
-	objectsType  = "application/vnd.kubernetes.protobuf"
-	metadataType = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	listType     = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	metadataType = protoscan.MediaType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	listType     = protoscan.MediaType + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
 // Change is one of an object's state.
@@ -197,46 +197,42 @@ func (f *Follower) follow(ctx context.Context) error {
 func (f *Follower) list(ctx context.Context) (version string, err error) {
 	seen := map[string]struct{}{}
 	for token := ""; ; {
-		p, err := f.page(ctx, token)
+		objects, page, err := f.page(ctx, token)
 		if err != nil {
 			return "", err
 		}
 		f.mu.Lock()
 		now := time.Now()
-		for _, o := range p.objects {
+		for _, o := range objects {
 			seen[o.key()] = struct{}{}
-			f.set(o.key(), o.state, now)
+			f.set(o.key(), o.state(f.resource), now)
 		}
 		f.mu.Unlock()
-		if token = p.token; token == "" {
+		if token = page.Token; token == "" {
 			f.keep(seen)
-			return p.version, nil
+			return page.Version, nil
 		}
 	}
 }
 
 // page asks for a page of the list.
-func (f *Follower) page(ctx context.Context, token string) (page, error) {
+func (f *Follower) page(ctx context.Context, token string) (objects []object, page jsonscan.List, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	query := url.Values{"limit": {fmt.Sprint(pageSize)}}
 	if token != "" {
 		query.Set("continue", token)
 	}
-	accept := objectsType
+	accept := protoscan.MediaType
 	if ReadyState(f.resource) == Gone {
 		accept = listType
 	}
 	body, err := f.get(ctx, query, accept)
 	if err != nil {
-		return page{}, err
+		return nil, page, err
 	}
 	defer body.Close()
-	answer, err := io.ReadAll(body)
-	if err != nil {
-		return page{}, err
-	}
-	return readPage(f.resource, answer)
+	return readPage(f.resource, body)
 }
 
 // keep ends a list: what was not on it is gone.
@@ -255,7 +251,7 @@ func (f *Follower) keep(seen map[string]struct{}) {
 // watch takes in events until the watch ends. Without an error, it ended in
 // order, and may go on from the version that it gives.
 func (f *Follower) watch(ctx context.Context, version string) (string, error) {
-	accept := objectsType
+	accept := protoscan.MediaType
 	if ReadyState(f.resource) == Gone {
 		accept = metadataType
 	}
@@ -264,32 +260,11 @@ func (f *Follower) watch(ctx context.Context, version string) (string, error) {
 		return version, err
 	}
 	defer body.Close()
-	var length [4]byte
-	var frame []byte
-	for {
-		_, err := io.ReadFull(body, length[:])
-		if err == io.EOF {
-			return version, nil
-		}
-		if err != nil {
-			return version, err
-		}
-		n := int(binary.BigEndian.Uint32(length[:]))
-		if n > maxFrame {
-			return version, errWire
-		}
-		frame = slices.Grow(frame[:0], n)[:n]
-		if _, err := io.ReadFull(body, frame); err != nil {
-			return version, err
-		}
-		now := time.Now()
-		kind, o, err := readEvent(f.resource, frame)
-		if err != nil {
-			return version, err
-		}
+	err = readEvents(f.resource, body, func(kind string, o object) {
 		version = o.version
-		f.take(kind, o, now)
-	}
+		f.take(kind, o, time.Now())
+	})
+	return version, err
 }
 
 func (f *Follower) take(kind string, o object, now time.Time) {
@@ -300,7 +275,7 @@ func (f *Follower) take(kind string, o object, now time.Time) {
 	case "DELETED":
 		f.set(o.key(), Gone, now)
 	default:
-		f.set(o.key(), o.state, now)
+		f.set(o.key(), o.state(f.resource), now)
 	}
 }
 

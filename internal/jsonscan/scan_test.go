@@ -278,3 +278,16 @@ func pageOf(items int, payload string) []byte {
 	page.WriteString(`]}`)
 	return page.Bytes()
 }
+
+func TestReadVersion(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"42"},"data":{"resourceVersion":"1"}}`: "42",
+		`{"metadata":{"labels":{"resourceVersion":"1"}}}`:                                                    "",
+		"gone": "", "": "", `{"metadata":{"resourceVersion":"42"}`: "",
+	} {
+		got, n, err := ReadVersion(strings.NewReader(body))
+		if got != want || n != int64(len(body)) || err != nil {
+			t.Errorf("%s: version %q after %d bytes, %v; want %q", body, got, n, err, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/jsonscan"
+	"plimsoll.dev/plimsoll/internal/protoscan"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/workload"
 	"plimsoll.dev/plimsoll/internal/workload/httpconn"
@@ -80,7 +81,7 @@ func newLister(c client, list v1.KubeList, version string, from *lender) *lister
 	}
 	if list.Encoding == "protobuf" {
 		l.protobuf = true
-		l.accept = protobufType
+		l.accept = protoscan.MediaType
 		if l.streamed {
 			l.accept += ";stream=watch"
 		}
@@ -133,7 +134,7 @@ func (c *lister) page(ctx context.Context, token string) (workload.Result, strin
 	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path, Accept: c.accept}, func(body io.Reader) (int64, error) {
 		if c.protobuf {
 			return c.lender.withWire(func(wire *bufio.Reader) (n int64, err error) {
-				found, n, err = readProtobufList(body, wire)
+				found, n, err = protoscan.ReadList(body, wire)
 				return n, err
 			})
 		}
@@ -166,7 +167,7 @@ func (c *lister) stream(ctx context.Context) workload.Result {
 	}
 	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: c.path + streamQuery, Accept: c.accept}, func(body io.Reader) (n int64, err error) {
 		if c.protobuf {
-			n, err = c.lender.withWire(func(wire *bufio.Reader) (int64, error) { return readProtobufEvents(body, wire, take) })
+			n, err = c.lender.withWire(func(wire *bufio.Reader) (int64, error) { return protoscan.ReadEvents(body, wire, take) })
 		} else {
 			n, err = c.lender.withBuffer(func(buffer []byte) (int64, error) { return newEvents().Read(body, buffer, take) })
 		}

@@ -1,4 +1,4 @@
-package kube
+package protoscan
 
 import (
 	"bufio"
@@ -17,6 +17,11 @@ import (
 
 	"plimsoll.dev/plimsoll/internal/jsonscan"
 )
+
+// newEvents gives a scanner of the same events in JSON.
+func newEvents() *jsonscan.EventScanner {
+	return &jsonscan.EventScanner{EventShape: jsonscan.KubernetesEvent}
+}
 
 // serializer is the one that client-go decodes answers with.
 func serializer(t testing.TB) *protobuf.Serializer {
@@ -81,7 +86,7 @@ func TestProtobufListAgreesWithItsDecoder(t *testing.T) {
 		b := encode(t, s, l)
 		checkProtobufList(t, s, b)
 		want := jsonscan.List{Items: int64(len(l.Items)), Token: l.Continue, Version: l.ResourceVersion}
-		if got, n, err := readProtobufList(bytes.NewReader(b), bufio.NewReaderSize(nil, 16)); err != nil || got != want || n != int64(len(b)) {
+		if got, n, err := ReadList(bytes.NewReader(b), bufio.NewReaderSize(nil, 16)); err != nil || got != want || n != int64(len(b)) {
 			t.Fatalf("found %+v in %d bytes, %v; want %+v in %d", got, n, err, want, len(b))
 		}
 	}
@@ -94,7 +99,7 @@ func TestTornProtobufListIsAnError(t *testing.T) {
 	whole := encode(t, s, l)
 	// Behind raw there are two empty fields; without them nothing is missing.
 	for end := range len(whole) - 4 {
-		if found, _, err := readProtobufList(bytes.NewReader(whole[:end]), bufio.NewReaderSize(nil, 16)); err == nil && end > 4 {
+		if found, _, err := ReadList(bytes.NewReader(whole[:end]), bufio.NewReaderSize(nil, 16)); err == nil && end > 4 {
 			if _, _, err := s.Decode(whole[:end], nil, new(metav1.PartialObjectMetadataList)); err == nil {
 				continue // a decoder has no more to say than we
 			}
@@ -114,7 +119,7 @@ func FuzzProtobufList(f *testing.F) {
 // the same, but for groups, which Kubernetes has none of.
 func checkProtobufList(t *testing.T, s *protobuf.Serializer, b []byte) {
 	t.Helper()
-	got, n, err := readProtobufList(bytes.NewReader(b), bufio.NewReaderSize(nil, 16))
+	got, n, err := ReadList(bytes.NewReader(b), bufio.NewReaderSize(nil, 16))
 	if n > int64(len(b)) || err == nil && n != int64(len(b)) {
 		t.Fatalf("read %d of %d bytes, %v", n, len(b), err)
 	}
@@ -161,7 +166,7 @@ func TestEventsAgreeWithTheirEncoder(t *testing.T) {
 			t.Fatalf("%s: %+v, %v; want %+v", inJSON, got, err, want)
 		}
 		got = nil
-		n, err = readProtobufEvents(bytes.NewReader(inProtobuf), bufio.NewReaderSize(nil, 16), take)
+		n, err = ReadEvents(bytes.NewReader(inProtobuf), bufio.NewReaderSize(nil, 16), take)
 		if err != nil || n != int64(len(inProtobuf)) || !slices.Equal(got, want) {
 			t.Fatalf("%q: %+v, %v; want %+v", inProtobuf, got, err, want)
 		}
@@ -185,21 +190,8 @@ func FuzzEvents(f *testing.F) {
 		if !slices.Equal(whole, pieces) || (errWhole == nil) != (errPieces == nil) {
 			t.Fatalf("%q: %+v, %v; byte by byte %+v, %v", b, whole, errWhole, pieces, errPieces)
 		}
-		_, _ = readProtobufEvents(bytes.NewReader(b), bufio.NewReaderSize(nil, 16), func(jsonscan.Event) bool { return true })
+		_, _ = ReadEvents(bytes.NewReader(b), bufio.NewReaderSize(nil, 16), func(jsonscan.Event) bool { return true })
 	})
-}
-
-func TestReadVersion(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"42"},"data":{"resourceVersion":"1"}}`: "42",
-		`{"metadata":{"labels":{"resourceVersion":"1"}}}`:                                                    "",
-		"gone": "", "": "", `{"metadata":{"resourceVersion":"42"}`: "",
-	} {
-		got, n, err := jsonscan.ReadVersion(strings.NewReader(body))
-		if got != want || n != int64(len(body)) || err != nil {
-			t.Errorf("%s: version %q after %d bytes, %v; want %q", body, got, n, err, want)
-		}
-	}
 }
 
 func BenchmarkProtobufList(b *testing.B) {
@@ -209,11 +201,11 @@ func BenchmarkProtobufList(b *testing.B) {
 		o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "plimsoll-000000", Annotations: map[string]string{"data": strings.Repeat("YWFh", 3414)}}}
 		l.Items = append(l.Items, o)
 	}
-	body, buffer := encode(b, serializer(b), l), bufio.NewReaderSize(nil, bufferSize)
+	body, buffer := encode(b, serializer(b), l), bufio.NewReaderSize(nil, 64<<10)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if found, _, err := readProtobufList(bytes.NewReader(body), buffer); err != nil || found.Items != 100 {
+		if found, _, err := ReadList(bytes.NewReader(body), buffer); err != nil || found.Items != 100 {
 			b.Fatal(found, err)
 		}
 	}
@@ -221,7 +213,7 @@ func BenchmarkProtobufList(b *testing.B) {
 
 func BenchmarkEvents(b *testing.B) {
 	body := []byte(strings.Repeat(`{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"plimsoll-000000","namespace":"space","resourceVersion":"42"},"data":{"data":"`+strings.Repeat("YWFh", 3414)+"\"}}}\n", 100))
-	buffer := make([]byte, bufferSize)
+	buffer := make([]byte, 64<<10)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
