@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -96,44 +97,49 @@ func TestAFaultBeginsAndEnds(t *testing.T) {
 		done  string
 		kinds []store.EventKind
 	}{
-		{"within its step", pausing(time.Millisecond, time.Millisecond), time.Second, "ready for etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded}},
-		{"with its step, at the latest", pausing(time.Millisecond, time.Hour), 300 * time.Millisecond, "ready for etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded}},
+		{"within its step", pausing(time.Second, time.Second), time.Minute, "ready for etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded}},
+		{"with its step, at the latest", pausing(time.Second, time.Hour), time.Minute, "ready for etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded}},
 		{
-			"killing", &v1.Fault{Kill: &v1.KillFault{FaultSpan: pausing(time.Millisecond, time.Millisecond).Span()}}, time.Second,
+			"killing", &v1.Fault{Kill: &v1.KillFault{FaultSpan: pausing(time.Second, time.Second).Span()}}, time.Minute,
 			"ready to kill etcd, begun, ended", []store.EventKind{store.FaultBegan, store.FaultEnded},
 		},
-		{"never, if its step is too short", pausing(time.Hour, time.Hour), time.Millisecond, "ready for etcd, ended", []store.EventKind{store.FaultMissed}},
+		{"never, if its step is too short", pausing(time.Hour, time.Hour), time.Minute, "ready for etcd, ended", []store.EventKind{store.FaultMissed}},
 	} {
-		d := &disturbed{}
-		r, kinds, ctx := faulty(t, d)
-		armed, err := r.arm(row.fault)
-		if err != nil {
-			t.Fatal(err)
-		}
-		end := r.disturb(ctx, row.fault, armed)
-		time.Sleep(row.step)
-		if err := end(); err != nil {
-			t.Errorf("%s: %v", row.name, err)
-		}
-		if got := strings.Join(d.done, ", "); got != row.done {
-			t.Errorf("%s: %s", row.name, got)
-		}
-		if got := kinds(); !slices.Equal(got, row.kinds) {
-			t.Errorf("%s: events %v", row.name, got)
-		}
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &disturbed{}
+				r, kinds, ctx := faulty(t, d)
+				armed, err := r.arm(row.fault)
+				if err != nil {
+					t.Fatal(err)
+				}
+				end := r.disturb(ctx, row.fault, armed)
+				time.Sleep(row.step)
+				if err := end(); err != nil {
+					t.Error(err)
+				}
+				if got := strings.Join(d.done, ", "); got != row.done {
+					t.Errorf("%s; want %s", got, row.done)
+				}
+				if got := kinds(); !slices.Equal(got, row.kinds) {
+					t.Errorf("events %v; want %v", got, row.kinds)
+				}
+			})
+		})
 	}
 }
 
 func TestAnInterruptEndsAFault(t *testing.T) {
-	d := &disturbed{}
-	r, _, ctx := faulty(t, d)
-	fault := pausing(0, time.Hour)
-	end := r.disturb(ctx, fault, d)
-	time.Sleep(50 * time.Millisecond)
-	r.cancel(context.Canceled)
-	if err := end(); err != nil || strings.Join(d.done, ", ") != "begun, ended" {
-		t.Errorf("%v, %v", err, d.done)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := &disturbed{}
+		r, _, ctx := faulty(t, d)
+		end := r.disturb(ctx, pausing(0, time.Hour), d)
+		synctest.Wait() // until it has begun
+		r.cancel(context.Canceled)
+		if err := end(); err != nil || strings.Join(d.done, ", ") != "begun, ended" {
+			t.Errorf("%v, %v", err, d.done)
+		}
+	})
 }
 
 func TestAFaultThatCannotBeginEndsTheRun(t *testing.T) {

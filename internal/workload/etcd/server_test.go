@@ -135,19 +135,24 @@ func (s server) signal(t testing.TB, name string) {
 func (s server) freeze(t testing.TB) {
 	t.Helper()
 	s.signal(t, "STOP")
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	eventually(t, "the server stands still", func() bool {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.process.PID()))
 		if err != nil || len(threads) == 0 {
 			t.Fatalf("no threads of the server: %v", err)
 		}
-		if !slices.ContainsFunc(threads, func(thread string) bool {
+		return !slices.ContainsFunc(threads, func(thread string) bool {
 			stat, err := os.ReadFile(thread)
 			return err == nil && !strings.Contains(string(stat), ") T ")
-		}) {
-			return
-		}
+		})
+	})
+}
+
+// eventually waits for what the server does in its own time.
+func eventually(t testing.TB, what string, isSo func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the server does not stand still 10 s after SIGSTOP")
+			t.Fatalf("it never happened that %s", what)
 		}
 	}
 }
@@ -211,6 +216,13 @@ func (p *parts) Took(kind string, took time.Duration, r workload.Result) {
 	defer p.mu.Unlock()
 	p.kinds[kind] = append(p.kinds[kind], r)
 	p.took = append(p.took, took)
+}
+
+// events is how many events have been timed.
+func (p *parts) events() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.took)
 }
 
 // perform does n operations and gives how they ended; fewer, if the client has no more.

@@ -72,10 +72,15 @@ func TestConnectionsAreThatManyAndNoMore(t *testing.T) {
 
 func TestRequestThatWaitsForAStreamTimesOut(t *testing.T) {
 	release := make(chan struct{})
-	s, api := serve(t, 1, func(http.ResponseWriter, *http.Request) { <-release })
+	begun := make(chan struct{}, 1)
+	s, api := serve(t, 1, func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		<-release
+	})
 	c := api.open(t, 1)[0]
 	var first sync.WaitGroup
 	first.Go(func() { get(t.Context(), c) })
+	<-begun
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	for range 3 {
@@ -252,10 +257,10 @@ func TestConnectToNobody(t *testing.T) {
 	}
 }
 
-// eventually waits, not for long, for what the other side of a connection sees.
+// eventually waits for what the other side of a connection sees.
 func eventually(t *testing.T, what string, isSo func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never happened that %s", what)
 		}

@@ -1,6 +1,7 @@
 package httpconn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,43 +119,52 @@ func TestFailure(t *testing.T) {
 // TestFailuresOnTheWire makes the faults, since the texts of errors are net/http's to change.
 func TestFailuresOnTheWire(t *testing.T) {
 	const begun = `{"items":[{}`
+	const enough = 2 * time.Second // for what is begun to arrive
 	for _, row := range []struct {
 		name      string
-		misbehave func(*rawConn, uint32)
+		timeout   time.Duration
+		misbehave func(c *rawConn, stream uint32, read <-chan struct{}) // read is closed when the client has read what was begun
 		outcome   record.Outcome
 		reason    string
 		bytes     int
 	}{
-		{"no answer", func(*rawConn, uint32) {}, record.TimedOut, "timeout", 0},
-		{"no more of the body", func(c *rawConn, stream uint32) { c.ok(stream, begun, false) }, record.TimedOut, "timeout", len(begun)},
-		{"a body that ends too early", func(c *rawConn, stream uint32) { c.ok(stream, begun, true) }, record.Failed, "not-a-list", len(begun)},
-		{"a connection closed in the body", func(c *rawConn, stream uint32) {
+		{"no answer", time.Millisecond, func(*rawConn, uint32, <-chan struct{}) {}, record.TimedOut, "timeout", 0},
+		{"no more of the body", enough, func(c *rawConn, stream uint32, _ <-chan struct{}) { c.ok(stream, begun, false) }, record.TimedOut, "timeout", len(begun)},
+		{"a body that ends too early", requestTimeout, func(c *rawConn, stream uint32, _ <-chan struct{}) { c.ok(stream, begun, true) }, record.Failed, "not-a-list", len(begun)},
+		{"a connection closed in the body", requestTimeout, func(c *rawConn, stream uint32, read <-chan struct{}) {
 			c.ok(stream, begun, false)
-			time.Sleep(20 * time.Millisecond)
+			<-read
 			_ = c.tcp.Close()
 		}, record.Failed, "closed", len(begun)},
-		{"a connection reset in the body", func(c *rawConn, stream uint32) {
+		{"a connection reset in the body", requestTimeout, func(c *rawConn, stream uint32, read <-chan struct{}) {
 			c.ok(stream, begun, false)
-			time.Sleep(20 * time.Millisecond)
+			<-read
 			_, _ = c.tcp.SetLinger(0), c.tcp.Close()
 		}, record.Failed, "reset", len(begun)},
-		{"a stream reset in the body", func(c *rawConn, stream uint32) {
+		{"a stream reset in the body", requestTimeout, func(c *rawConn, stream uint32, read <-chan struct{}) {
 			c.ok(stream, begun, false)
-			time.Sleep(20 * time.Millisecond)
+			<-read
 			_ = c.WriteRSTStream(stream, http2.ErrCodeInternal)
 		}, record.Failed, "stream-reset", len(begun)},
-		{"a GOAWAY in the body, with an error", func(c *rawConn, stream uint32) {
+		{"a GOAWAY in the body, with an error", requestTimeout, func(c *rawConn, stream uint32, read <-chan struct{}) {
 			c.ok(stream, begun, false)
-			time.Sleep(20 * time.Millisecond)
+			<-read
 			_ = c.WriteGoAway(stream, http2.ErrCodeEnhanceYourCalm, nil)
 			_ = c.tcp.Close()
 		}, record.Failed, "goaway", len(begun)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, api := serveRaw(t, func(c *rawConn, stream uint32, _ int) { row.misbehave(c, stream) })
-			client := Client{Connection: api.open(t, 1)[0], Timeout: 200 * time.Millisecond}
+			t.Parallel()
+			read := make(chan struct{})
+			_, api := serveRaw(t, func(c *rawConn, stream uint32, _ int) { row.misbehave(c, stream, read) })
+			client := Client{Connection: api.open(t, 1)[0], Timeout: row.timeout}
 			result := client.Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}, func(body io.Reader) (int64, error) {
-				return (&jsonscan.ListScanner{Shape: jsonscan.Kubernetes}).Read(body, make([]byte, 100))
+				var first bytes.Buffer
+				if _, err := io.CopyN(&first, body, int64(len(begun))); err != nil {
+					return int64(first.Len()), err
+				}
+				close(read)
+				return (&jsonscan.ListScanner{Shape: jsonscan.Kubernetes}).Read(io.MultiReader(&first, body), make([]byte, 100))
 			})
 			if result.Outcome != row.outcome || result.Reason != row.reason || result.Bytes != int64(row.bytes) {
 				t.Errorf("came to %+v; want %s, %s and %d bytes", result, row.outcome, row.reason, row.bytes)

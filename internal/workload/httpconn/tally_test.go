@@ -16,7 +16,7 @@ import (
 )
 
 // counting gives a client of a server whose requests are tallied.
-func counting(t *testing.T, handler http.HandlerFunc, timeout time.Duration) (*Client, *prometheus.Registry) {
+func counting(t *testing.T, handler http.HandlerFunc) (*Client, *prometheus.Registry) {
 	t.Helper()
 	_, api := serve(t, 100, handler)
 	registry := prometheus.NewRegistry()
@@ -29,7 +29,7 @@ func counting(t *testing.T, handler http.HandlerFunc, timeout time.Duration) (*C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = opened.Close() })
-	return &Client{Connection: opened[0], Timeout: timeout}, registry
+	return &Client{Connection: opened[0], Timeout: requestTimeout}, registry
 }
 
 func TestRequestsAreTalliedByWhoRefusedThem(t *testing.T) {
@@ -46,7 +46,7 @@ func TestRequestsAreTalliedByWhoRefusedThem(t *testing.T) {
 			w.Header().Set("Retry-After", map[string]string{"/new": "later"}[r.URL.Path]+map[string]string{"/known": "1", "/full": "1"}[r.URL.Path])
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
-	}, 200*time.Millisecond)
+	})
 	for _, row := range []struct {
 		path    string
 		outcome record.Outcome
@@ -59,6 +59,10 @@ func TestRequestsAreTalliedByWhoRefusedThem(t *testing.T) {
 		{"/new", record.Rejected, "http-429-by-unknown"}, // a level made since names were asked for
 		{"/hang", record.TimedOut, "timeout"},
 	} {
+		client.Timeout = requestTimeout
+		if row.path == "/hang" {
+			client.Timeout = time.Millisecond
+		}
 		result := client.Do(t.Context(), Request{Method: http.MethodGet, Path: row.path}, Discard)
 		if result.Outcome != row.outcome || result.Reason != row.reason {
 			t.Errorf("%s came to %s %q; want %s %q", row.path, result.Outcome, result.Reason, row.outcome, row.reason)

@@ -265,9 +265,18 @@ func checkWatch(t *testing.T, tg *local.Target) {
 	eventually(t, "all watches have begun", func() bool {
 		return len(all[0].of("first-event")) == 1 && len(all[1].of("first-event")) == 1 && len(all[2].of("first-event")) == 1
 	})
-	time.Sleep(200 * time.Millisecond) // for the rest of what was there already
 	filled := v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: 50}
 	objects := v1.Objects{Resource: v1.ConfigMaps, Namespace: "filled"}
+	heard := func(n int) func() bool {
+		return func() bool { return !slices.ContainsFunc(all, func(t *timings) bool { return len(t.of("event")) < n }) }
+	}
+	early := 0 // changes until the watches have shown all that was there already, of which they time none
+	prober := open(t, Options{API: tg, Phase: "early", Operation: v1.KubeWorkload{Patch: &v1.KubePatch{KubeSelection: filled}}, Writes: &writes}, 1)
+	eventually(t, "all watches hear of a change", func() bool {
+		early++
+		performAll(t, prober, 1)
+		return heard(1)()
+	})
 	want := 0
 	var changes sync.WaitGroup
 	for i, operation := range []v1.KubeWorkload{
@@ -281,20 +290,21 @@ func checkWatch(t *testing.T, tg *local.Target) {
 		changes.Go(func() { performAll(t, clients, 20) })
 	}
 	changes.Wait()
+	eventually(t, "all watches hear of every change", heard(want+1))
 	stopped := time.Now()
 	over(workload.ErrOver)
 	watches.Wait()
-	if took := time.Since(stopped); took > time.Second {
+	if took := time.Since(stopped); took > 10*time.Second {
 		t.Errorf("the watches ended %s after their phase", took)
 	}
 	for i, timed := range all {
 		delays := timed.of("event")
 		slices.Sort(delays)
-		if len(delays) != want {
-			t.Errorf("watch %d: %d delays; want %d, one for each write", i, len(delays), want)
+		if len(delays) <= want || len(delays) > early+want {
+			t.Errorf("watch %d: %d delays; want one for each of %d writes, and of %d before them those that came late enough", i, len(delays), want, early)
 			continue
 		}
-		if first := timed.of("first-event")[0]; first <= 0 || first > 5*time.Second || delays[0] < 0 || delays[len(delays)-1] > 2*time.Second {
+		if first := timed.of("first-event")[0]; first <= 0 || first > 30*time.Second || delays[0] < 0 || delays[len(delays)-1] > 30*time.Second {
 			t.Errorf("watch %d: first event after %s, delays from %s to %s", i, first, delays[0], delays[len(delays)-1])
 		}
 		t.Logf("watch %d: first event after %s; delays: median %s, largest %s", i, timed.of("first-event")[0], delays[len(delays)/2], delays[len(delays)-1])
@@ -340,10 +350,10 @@ func (i identities) RESTConfig(id target.Identity) (*rest.Config, error) {
 	return i.KubeAPI.RESTConfig(id)
 }
 
-// eventually waits, not for long, for what the other side of a connection sees.
+// eventually waits for what the other side of a connection sees.
 func eventually(t *testing.T, what string, isSo func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never happened that %s", what)
 		}

@@ -23,6 +23,19 @@ import (
 // token is what every request must come with, those of watches too.
 const token = "geheim"
 
+// requestTimeout is what no request takes.
+const requestTimeout = 30 * time.Second
+
+// eventually waits for what the other side of a connection sees.
+func eventually(t *testing.T, what string, isSo func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !isSo(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never happened that %s", what)
+		}
+	}
+}
+
 // fake answers as Steve v0.10.2 was seen to do.
 type fake struct {
 	server  *httptest.Server
@@ -140,7 +153,7 @@ func (f *fake) client(t *testing.T, o Options) workload.Client {
 	t.Helper()
 	o.Steve, o.Connections, o.Phase = f, 1, "phase"
 	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Second
+		o.Timeout = requestTimeout
 	}
 	return dial(t, o, 1)[0]
 }

@@ -56,15 +56,11 @@ func checkSteve(t *testing.T, tg *local.Target, cached bool) {
 		return Options{Steve: tg, Phase: "phase", RunID: runID, Connections: 2, Timeout: time.Minute, Operation: o, Filled: filled}
 	}
 	// The cache is filled by the first request, and Steve learns of objects by watching.
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		whole, _ := perform(t, dial(t, options(list(v1.SteveList{Pagination: "page", PageSize: pageSize, Verify: true})), 1)[0])
-		if whole.Outcome == record.OK && whole.Reason == "" {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("walks still come to %+v", whole)
-		}
-	}
+	walker := dial(t, options(list(v1.SteveList{Pagination: "page", PageSize: pageSize, Verify: true})), 1)[0]
+	eventually(t, "a walk shows all objects", func() bool {
+		whole, _ := perform(t, walker)
+		return whole.Outcome == record.OK && whole.Reason == ""
+	})
 	for _, row := range []struct {
 		name  string
 		list  v1.SteveList
@@ -158,12 +154,12 @@ func checkWatch(t *testing.T, tg *local.Target, options func(v1.SteveWorkload) O
 			}
 		})
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(timed[0].of("start")) == 0 || len(timed[1].of("start")) == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the watches have not begun")
-		}
+	both := func(kind string, n int) func() bool {
+		return func() bool { return len(timed[0].of(kind)) >= n && len(timed[1].of(kind)) >= n }
 	}
+	eventually(t, "the watches have begun", both("start", 1))
 	const each, clients = 10, 2
+	const want = 3 * each * clients // a churned object is made and deleted
 	for i, operation := range operations {
 		w := kube.New(kube.Options{API: tg, Phase: fmt.Sprintf("writes-%d", i), RunID: runID, Connections: clients, Timeout: time.Minute, Operation: operation, Writes: &writes})
 		if err := w.Prepare(t.Context()); err != nil {
@@ -187,12 +183,12 @@ func checkWatch(t *testing.T, tg *local.Target, options func(v1.SteveWorkload) O
 		}
 		group.Wait()
 	}
-	time.Sleep(time.Second) // for the last events
+	eventually(t, "the watches hear of the last write", both("event", want))
 	over(workload.ErrOver)
 	watches.Wait()
 	for i, all := range timed {
 		events := all.of("event")
-		if want := 3 * each * clients; len(events) != want {
+		if len(events) != want {
 			t.Errorf("watch %d: %d delays; want %d, one for each write", i, len(events), want)
 			continue
 		}

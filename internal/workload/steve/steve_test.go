@@ -193,20 +193,30 @@ func TestWatchEnds(t *testing.T) {
 		{"with something else", []string{"hello"}, true, record.Failed, "not-events", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			asked := make(chan string, 1)
+			ctx, over := context.WithCancelCause(t.Context())
 			f := serve(t, &fake{objects: names("space", 1), speak: func(conn *websocket.Conn, message string) {
 				asked <- message
 				for _, m := range row.messages {
 					_ = conn.WriteMessage(websocket.TextMessage, []byte(m+"\n"))
 				}
 				if row.stays {
+					conn.SetPongHandler(func(string) error { // it has read all messages
+						over(workload.ErrOver)
+						return nil
+					})
+					if len(row.messages) > 0 {
+						_ = conn.WriteMessage(websocket.PingMessage, nil)
+					}
 					_, _, _ = conn.ReadMessage()
 				}
 			}})
-			c := f.client(t, Options{Timeout: 300 * time.Millisecond, Operation: v1.SteveWorkload{Watch: &v1.KubeWatch{Resource: v1.ConfigMaps, Namespace: "space"}}})
-			op, _ := c.Next()
-			ctx, over := context.WithCancelCause(t.Context())
-			time.AfterFunc(600*time.Millisecond, func() { over(workload.ErrOver) })
+			options := Options{Timeout: requestTimeout, Operation: v1.SteveWorkload{Watch: &v1.KubeWatch{Resource: v1.ConfigMaps, Namespace: "space"}}}
+			if row.outcome == record.TimedOut {
+				options.Timeout = 2 * time.Second // of the list before it too
+			}
+			op, _ := f.client(t, options).Next()
 			timed := new(parts)
 			result := op.Do(ctx, timed)
 			if result.Outcome != row.outcome || result.Reason != row.reason || result.Items != row.items || !op.Lasting {
