@@ -59,7 +59,7 @@ plimsoll_audit_requests_total{agent="kubectl",code="500",resource="pods",user="a
 plimsoll_audit_requests_total{agent="kwok",code="200",resource="leases",user="system:kwok",verb="update"} 1
 plimsoll_audit_requests_total{agent="kwok",code="429",resource="leases",user="system:kwok",verb="update"} 1
 `
-	eventually(t, 5*time.Second, func() string {
+	eventually(t, 30*time.Second, func() string {
 		if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 			return err.Error()
 		}
@@ -112,7 +112,7 @@ func TestAuditOfARealServer(t *testing.T) {
 		return n
 	}
 	lists := prometheus.Labels{"user": "plimsoll-load", "verb": "list", "resource": "configmaps", "code": "200"}
-	eventually(t, 5*time.Second, func() string { // the target itself lists once, to see whether the user may
+	eventually(t, 30*time.Second, func() string { // the target itself lists once, to see whether the user may
 		if counted(lists) == 0 {
 			return "no list is counted"
 		}
@@ -125,7 +125,7 @@ func TestAuditOfARealServer(t *testing.T) {
 		}
 	}
 	call(t, load, "GET", "/api/v1/namespaces/default/configmaps/none", nil)
-	eventually(t, 10*time.Second, func() string {
+	eventually(t, 30*time.Second, func() string {
 		for _, row := range []struct {
 			name   string
 			labels prometheus.Labels

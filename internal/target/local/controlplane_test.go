@@ -114,7 +114,7 @@ func checkDeployment(t *testing.T, load *rest.Config) {
 		t.Fatalf("create gives %d: %v", code, answer)
 	}
 	awaitAvailable(t, load, "default", "web", 10, 30*time.Second)
-	eventually(t, 10*time.Second, func() string {
+	eventually(t, 30*time.Second, func() string {
 		addresses := map[any]bool{}
 		for _, slice := range list(t, load, "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io/service-name=web") {
 			endpoints, _ := slice["endpoints"].([]any)
@@ -175,7 +175,7 @@ func checkNamespaceGoes(t *testing.T, load *rest.Config) {
 	}); code != http.StatusCreated {
 		t.Fatalf("create gives %d: %v", code, answer)
 	}
-	eventually(t, 10*time.Second, func() string {
+	eventually(t, 30*time.Second, func() string {
 		if code, _ := call(t, load, "GET", "/api/v1/namespaces/short/serviceaccounts/default", nil); code != http.StatusOK {
 			return fmt.Sprintf("its service account gives %d", code)
 		}

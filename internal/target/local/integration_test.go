@@ -314,7 +314,7 @@ func TestTheLeaderIsKilledAndStartedAgain(t *testing.T) {
 		t.Errorf("processes are %v", processes)
 	}
 	load := configOf(t, tg, target.Load)
-	eventually(t, 10*time.Second, func() string { // an API server may have watched at the one that is gone
+	eventually(t, 30*time.Second, func() string { // an API server may have watched at the one that is gone
 		code, _ := call(t, load, "POST", "/api/v1/namespaces/default/configmaps", map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "without-" + before},
 		})
@@ -341,10 +341,13 @@ func TestTheLeaderIsKilledAndStartedAgain(t *testing.T) {
 	_ = syscall.Kill(pidOf(tg, before), syscall.SIGKILL)
 	select {
 	case <-tg.Failed():
-	case <-time.After(time.Second):
+	case <-time.After(noticed):
 		t.Error("nobody looks after the one that was started again")
 	}
 }
+
+// noticed is how long it may take, on a busy machine, until an exit is noticed that is told of at once.
+const noticed = 10 * time.Second
 
 func pidOf(tg *Target, component string) int {
 	for _, p := range tg.Processes() {
@@ -370,8 +373,8 @@ func TestKilledComponentIsNoticed(t *testing.T) {
 				if exit := (&process.ExitError{}); !errors.As(err, &exit) || exit.Name != victim {
 					t.Errorf("failure is %v", err)
 				}
-			case <-time.After(time.Second):
-				t.Error("not noticed within a second")
+			case <-time.After(noticed):
+				t.Error("not noticed")
 			}
 			start := time.Now()
 			if err := tg.Close(t.Context()); err != nil {
@@ -463,7 +466,7 @@ func TestCancelledStartIsUndone(t *testing.T) {
 	if _, err := Start(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %s", took)
 	}
 	if left, _ := os.ReadDir(o.Dir); len(left) != 0 {
