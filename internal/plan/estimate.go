@@ -10,7 +10,7 @@ import (
 // is there so that nobody starts an hour or fills a disk by mistake.
 type Estimate struct {
 	Objects  int64       `json:"objects"`   // made in preparation
-	Requests int64       `json:"requests"`  // of the steps; at the least, where a loop is bounded by time
+	Requests int64       `json:"requests"`  // of the steps, but for loops that go on as long as others
 	Bytes    int64       `json:"bytes"`     // moved by those requests
 	Disk     int64       `json:"diskBytes"` // at a time: of one run
 	Duration v1.Duration `json:"duration"`
@@ -86,8 +86,11 @@ func estimate(spec *v1.Spec) Estimate {
 		for _, phase := range step.Phases {
 			operations, took := operationsOf(phase)
 			requests, bytes, kept := perOperation(phase, stocks)
-			if took == 0 {
-				took = max(seconds(float64(operations*requests)/pace(phase)), seconds(float64(operations*bytes)/bytesPerSecond)) + thinking(phase)
+			switch each := max(float64(requests)/pace(phase), float64(bytes)/bytesPerSecond); {
+			case took == 0:
+				took = seconds(float64(operations)*each) + thinking(phase)
+			case operations == 0:
+				operations = within(took, each, phase)
 			}
 			longest = max(longest, took)
 			e.Requests += operations * requests
@@ -136,6 +139,17 @@ func operationsOf(phase v1.Phase) (int64, time.Duration) {
 	default:
 		return 0, time.Duration(load.Closed.Duration)
 	}
+}
+
+// within is how many operations a closed loop comes to in a time, if each takes so
+// many seconds of the server. A watch goes on until then.
+func within(d time.Duration, each float64, phase v1.Phase) int64 {
+	clients := phase.Load.Clients()
+	if phase.Kube != nil && phase.Kube.Watch != nil || phase.Etcd != nil && phase.Etcd.Watch != nil || phase.Steve != nil && phase.Steve.Watch != nil {
+		return int64(clients)
+	}
+	think := time.Duration(phase.Load.Closed.Think).Seconds()
+	return int64(d.Seconds() / max(each, think/float64(clients)))
 }
 
 // thinking is how long a client of a phase pauses, in all.

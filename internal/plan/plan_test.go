@@ -325,6 +325,30 @@ func TestTheEstimateCountsWhatTheStepsDo(t *testing.T) {
 	}
 }
 
+func TestTheEstimateOfALoopThatIsBoundByTime(t *testing.T) {
+	for _, row := range []struct {
+		load, operation string
+		want            int64
+	}{
+		{"clients: 4, duration: 10s", "get: {resource: configmaps, namespace: ns, count: 10}", 10 * requestsPerSecond},
+		{"clients: 4, duration: 10s, think: 1s", "get: {resource: configmaps, namespace: ns, count: 10}", 40},
+		{"clients: 4, duration: 10s", "watch: {resource: configmaps, namespace: ns}", 4},
+	} {
+		experiment, err := Load("minimal.yaml", []byte(strings.NewReplacer(
+			"clients: 1, iterations: 1", row.load, "get: {resource: configmaps, namespace: ns, count: 10}", row.operation).Replace(minimal)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := New(experiment, Choice{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Estimate.Requests; got != row.want {
+			t.Errorf("%s, %s: %d requests; want %d", row.load, row.operation, got, row.want)
+		}
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(minimal))
 	f.Add([]byte("a: &a [*a]"))
