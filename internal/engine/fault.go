@@ -11,6 +11,7 @@ import (
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/workload"
 )
 
 // arm gets the fault of a step ready; nil if it has none.
@@ -53,7 +54,7 @@ func (r *run) disturb(ctx context.Context, spec *v1.Fault, d target.Disturbance)
 func (r *run) fault(ctx context.Context, spec *v1.Fault, d target.Disturbance) (err error) {
 	defer func() { err = errors.Join(err, d.End()) }()
 	span := spec.Span()
-	if !sleep(ctx, time.Duration(span.After)) {
+	if !workload.Sleep(ctx, time.Duration(span.After)) {
 		r.event(store.FaultMissed, d.Component(), spec.InWords())
 		return nil
 	}
@@ -66,7 +67,7 @@ func (r *run) fault(ctx context.Context, spec *v1.Fault, d target.Disturbance) (
 	words := spec.InWordsTo(component)
 	r.event(store.FaultBegan, component, words)
 	r.say("%s", words)
-	sleep(ctx, time.Duration(span.For))
+	workload.Sleep(ctx, time.Duration(span.For))
 	err = d.End()
 	took := r.clock.Now() - began
 	r.event(store.FaultEnded, component, fmt.Sprintf("after %.1f s", took.Seconds()))
@@ -82,16 +83,4 @@ func (r *run) say(format string, args ...any) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	r.Watcher.Say(format, args...)
-}
-
-// sleep waits, and says whether it waited to the end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

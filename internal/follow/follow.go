@@ -21,6 +21,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/jsonscan"
 	"plimsoll.dev/plimsoll/internal/protoscan"
 	"plimsoll.dev/plimsoll/internal/target"
+	"plimsoll.dev/plimsoll/internal/workload"
 	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 )
 
@@ -98,10 +99,7 @@ func (f *Follower) Run(ctx context.Context) {
 		if err != nil && pause == leastPause {
 			f.failed(fmt.Errorf("follow %s: %w", f.resource, err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		workload.Sleep(ctx, pause)
 	}
 }
 

@@ -60,9 +60,7 @@ func NewWait(f *Follower, api target.KubeAPI, spec v1.Wait, missed func(string))
 // Prepare waits until the follower knows what there is.
 func (w *Wait) Prepare(ctx context.Context) error {
 	for !w.follower.Current() {
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
+		if !workload.Sleep(ctx, 10*time.Millisecond) {
 			return fmt.Errorf("wait for %s: %w", w.spec.Resource, context.Cause(ctx))
 		}
 	}

@@ -244,11 +244,6 @@ type Request struct {
 	Length              int64
 }
 
-// Send sends one request with JSON both ways.
-func (c *Connection) Send(ctx context.Context, method, path string, body io.Reader, length int64) (*http.Response, error) {
-	return c.Exchange(ctx, Request{Method: method, Path: path, Body: body, Length: length})
-}
-
 // Exchange sends one request, once, and follows no redirect. It is counted.
 func (c *Connection) Exchange(ctx context.Context, r Request) (*http.Response, error) {
 	response, err := c.exchange(ctx, r)

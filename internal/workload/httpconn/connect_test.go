@@ -230,7 +230,7 @@ func TestRequestsKeepThePathOfTheServerAddress(t *testing.T) {
 	}))
 	defer s.Close()
 	c := configAPI{Host: s.URL + "/k8s/clusters/c-1/", BearerToken: "secret"}.open(t, 1)[0]
-	response, err := c.Send(t.Context(), http.MethodGet, "/api/v1/secrets?limit=5", nil, 0)
+	response, err := c.Exchange(t.Context(), Request{Method: http.MethodGet, Path: "/api/v1/secrets?limit=5"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ type bundler struct {
 	retry     *v1.Retry
 	made      *atomic.Int64
 	created   Created
-	kept      []int // the client's ring, oldest first
+	ring      kept[int] // the client's own
 }
 
 // member is an object of a bundle.
@@ -102,11 +102,12 @@ func (b *bundler) Next() (workload.Op, bool) {
 	i := int(b.made.Add(1)) - 1
 	all := b.members(i, true)
 	return workload.Op{Kind: "bundle", Do: func(ctx context.Context, timer workload.Timer) workload.Result {
-		work, cancel := ctx, context.CancelFunc(func() {})
+		work := ctx
 		if b.spec.Delete { // what was made must go, also when the run is cut short
-			work, cancel = outlive(ctx, cleanupTime)
+			longer, cancel := workload.Outlive(ctx, cleanupTime)
+			defer cancel(nil)
+			work = longer
 		}
-		defer cancel()
 		return b.bundle(work, ctx, timer, all, i)
 	}}, true
 }
@@ -136,22 +137,12 @@ func (b *bundler) bundle(ctx, cut context.Context, timer workload.Timer, all []m
 	switch {
 	case b.spec.Delete:
 		t.delete(ctx, made)
-	case b.spec.Keep > 0:
-		t.turn(ctx, i)
+	case b.spec.Keep > 0: // what a failed request leaves stays
+		if oldest, over := b.ring.add(i); over {
+			t.delete(ctx, b.members(oldest, false))
+		}
 	}
 	return t.result
-}
-
-// turn takes a bundle into the ring, and deletes the oldest when it is one too
-// many. Nothing of it is tried twice: what a failed request leaves stays.
-func (t *trying) turn(ctx context.Context, i int) {
-	t.kept = append(t.kept, i)
-	if len(t.kept) <= t.spec.Keep {
-		return
-	}
-	oldest := t.kept[0]
-	t.kept = append(t.kept[:0], t.kept[1:]...)
-	t.delete(ctx, t.members(oldest, false))
 }
 
 func (b *bundler) make(ctx context.Context, o member) workload.Result {
@@ -180,7 +171,7 @@ func (t *trying) try(ctx context.Context, kind string, send func(context.Context
 	for attempt := 0; ; attempt++ {
 		result := t.timer.Part(ctx, kind, send)
 		again := result.Outcome == record.Rejected && t.retry != nil && attempt < t.retry.Attempts
-		if again && pause(t.cut, max(time.Duration(t.retry.Wait), t.RetryAfter)) {
+		if again && workload.Sleep(t.cut, max(time.Duration(t.retry.Wait), t.RetryAfter)) {
 			t.result.Bytes += result.Bytes
 			continue
 		}
@@ -216,18 +207,6 @@ func (t *trying) delete(ctx context.Context, all []member) {
 			}
 			return result
 		})
-	}
-}
-
-// pause waits, and says whether it waited to the end.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -49,7 +49,7 @@ func bundling(t *testing.T, a *asked, b v1.KubeBundle) *bundler {
 	if _, err := k.templatesOf(&b); err != nil {
 		t.Fatal(err)
 	}
-	return &bundler{fakeAPI(a.serve).client(t), "lab", k.templates, b, b.Retry, k.Bundles.of("lab"), nil, nil}
+	return &bundler{fakeAPI(a.serve).client(t), "lab", k.templates, b, b.Retry, k.Bundles.of("lab"), nil, kept[int]{most: b.Keep}}
 }
 
 // pair is a bundle of two objects.

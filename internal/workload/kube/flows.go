@@ -33,7 +33,7 @@ func FlowNames(ctx context.Context, api target.KubeAPI) (_ map[string]string, er
 
 // addNames reads the names of a collection's objects.
 func addNames(ctx context.Context, connection *httpconn.Connection, path string, names map[string]string) error {
-	response, err := connection.Send(ctx, http.MethodGet, path, nil, 0)
+	response, err := connection.Exchange(ctx, httpconn.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
 		return err
 	}

@@ -211,12 +211,12 @@ func (k *kube) dial(name string, index int, random *rand.Rand) (workload.Client,
 	case o.Churn != nil:
 		return &churner{making, time.Duration(o.Churn.Wait)}, nil
 	case o.Ring != nil:
-		return &ring{creator: making, keep: o.Ring.Keep}, nil
+		return &ring{making, kept[string]{most: o.Ring.Keep}}, nil
 	case o.Bundle != nil:
-		return &bundler{c, k.Phase, k.templates, *o.Bundle, o.Bundle.Retry, k.Bundles.of(k.Phase), k.Created, nil}, nil
+		return &bundler{c, k.Phase, k.templates, *o.Bundle, o.Bundle.Retry, k.Bundles.of(k.Phase), k.Created, kept[int]{most: o.Bundle.Keep}}, nil
 	case o.Unbundle != nil:
 		of := string(o.Unbundle.Of)
-		return &unbundler{&bundler{c, of, k.templates, *o.Unbundle.Bundle, o.Unbundle.Retry, k.Bundles.of(of), nil, nil}, &k.next}, nil
+		return &unbundler{&bundler{c, of, k.templates, *o.Unbundle.Bundle, o.Unbundle.Retry, k.Bundles.of(of), nil, kept[int]{}}, &k.next}, nil
 	case o.Watch != nil:
 		return newWatcher(c, *o.Watch), nil
 	case len(o.Mix) > 0:
@@ -327,19 +327,15 @@ const cleanupTime = 2 * time.Second
 // go. Nothing is tried twice, so a failed delete leaves its object, and a create
 // that got no answer may leave one: they bear the run's label.
 func (c *churner) cycle(ctx context.Context, parts workload.Timer, o creation) workload.Result {
-	work, cancel := outlive(ctx, cleanupTime)
-	defer cancel()
+	work, cancel := workload.Outlive(ctx, cleanupTime)
+	defer cancel(nil)
 	created := parts.Part(work, "create", func(ctx context.Context) workload.Result { return c.create(ctx, o) })
 	if created.Outcome != record.OK {
 		return created
 	}
 	var cut error
-	if c.wait > 0 {
-		select {
-		case <-time.After(c.wait):
-		case <-ctx.Done():
-			cut = ctx.Err()
-		}
+	if c.wait > 0 && !workload.Sleep(ctx, c.wait) {
+		cut = ctx.Err()
 	}
 	whole := parts.Part(work, "delete", func(ctx context.Context) workload.Result { return c.delete(ctx, o.path()) })
 	bytes := created.Bytes + whole.Bytes
@@ -348,22 +344,6 @@ func (c *churner) cycle(ctx context.Context, parts workload.Timer, o creation) w
 	}
 	whole.Bytes = bytes
 	return whole
-}
-
-// outlive gives a context that ends a while after ctx does.
-func outlive(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(while):
-			cancel()
-		case <-longer.Done():
-		}
-	})
-	return longer, func() {
-		stop()
-		cancel()
-	}
 }
 
 // collection is the path of a resource's collection; of all namespaces, if namespace is empty.

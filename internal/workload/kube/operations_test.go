@@ -207,7 +207,7 @@ func ask(t *testing.T, api target.KubeAPI, id target.Identity, method, path, bod
 	}
 	defer connections.Close()
 	text, length := concat(body)
-	response, err := connections[0].Send(t.Context(), method, path, text, length)
+	response, err := connections[0].Exchange(t.Context(), httpconn.Request{Method: method, Path: path, Body: text, Length: length})
 	if err != nil {
 		t.Fatal(err)
 	}

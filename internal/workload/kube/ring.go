@@ -7,12 +7,28 @@ import (
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
+// kept are the last things that a client has made, oldest first.
+type kept[T any] struct {
+	most int
+	all  []T
+}
+
+// add takes one more, and gives the oldest when that is one too many.
+func (k *kept[T]) add(one T) (oldest T, over bool) {
+	k.all = append(k.all, one)
+	if len(k.all) <= k.most {
+		return oldest, false
+	}
+	oldest = k.all[0]
+	k.all = append(k.all[:0], k.all[1:]...)
+	return oldest, true
+}
+
 // ring is a client that keeps a number of objects. They stay when the phase is
 // over: a later step may look at them.
 type ring struct {
 	creator
-	keep int
-	kept []string // paths, oldest first
+	kept kept[string] // paths
 }
 
 func (r *ring) Next() (workload.Op, bool) {
@@ -30,12 +46,10 @@ func (r *ring) turn(ctx context.Context, parts workload.Timer, o creation) workl
 	if created.Outcome != record.OK {
 		return created
 	}
-	r.kept = append(r.kept, o.path())
-	if len(r.kept) <= r.keep {
+	oldest, over := r.kept.add(o.path())
+	if !over {
 		return created
 	}
-	oldest := r.kept[0]
-	r.kept = append(r.kept[:0], r.kept[1:]...)
 	whole := parts.Part(ctx, "delete", func(ctx context.Context) workload.Result { return r.delete(ctx, oldest) })
 	whole.Bytes += created.Bytes
 	return whole
