@@ -86,13 +86,29 @@ func TestRealOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tg.Close(context.Background()) })
-	const objects = 250
 	made := open(t, Options{API: tg, Phase: "plimsoll", Operation: v1.KubeWorkload{Create: &v1.Objects{Resource: v1.ConfigMaps, Namespace: "filled", Payload: 1 << 10}}}, 1)[0]
 	for i := range objects {
 		makeOne(t, made.(*creator), object.Name(i))
 	}
-	filled := v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: objects}
+	checkChanges(t, tg)
+	checkLists(t, tg)
+	checkRings(t, tg)
+	t.Run("mix", func(t *testing.T) { checkMix(t, tg) })
+	t.Run("watch", func(t *testing.T) { checkWatch(t, tg) })
+	t.Run("users", func(t *testing.T) { checkUsers(t, tg) })
+}
 
+// objects is how many ConfigMaps there are in the namespace filled.
+const objects = 250
+
+// ofFilled selects them, or the first of them.
+func ofFilled(count int) v1.KubeSelection {
+	return v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: count}
+}
+
+// checkChanges has updates and patches of every kind change objects each time.
+func checkChanges(t *testing.T, tg *local.Target) {
+	filled := ofFilled(objects)
 	for i, operation := range []v1.KubeWorkload{
 		{Update: &v1.KubeUpdate{KubeSelection: filled, Payload: 1 << 10}},
 		{Patch: &v1.KubePatch{KubeSelection: filled, Type: "merge"}},
@@ -108,9 +124,9 @@ func TestRealOperations(t *testing.T) {
 			}
 			one := operation
 			if one.Update != nil {
-				one.Update = &v1.KubeUpdate{KubeSelection: v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: 1}}
+				one.Update = &v1.KubeUpdate{KubeSelection: ofFilled(1)}
 			} else {
-				one.Patch = &v1.KubePatch{KubeSelection: v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: 1}, Type: operation.Patch.Type}
+				one.Patch = &v1.KubePatch{KubeSelection: ofFilled(1), Type: operation.Patch.Type}
 			}
 			c := open(t, Options{API: tg, Phase: fmt.Sprintf("one-%d", i), Operation: one}, 1)
 			seen := map[string]bool{}
@@ -123,7 +139,10 @@ func TestRealOperations(t *testing.T) {
 			}
 		})
 	}
+}
 
+// checkLists has lists of every freshness and encoding show all objects, over either version of HTTP.
+func checkLists(t *testing.T, tg *local.Target) {
 	for _, read := range []string{"latest", readAny, readExact, readNotOlder, readWatchList} {
 		for _, encoding := range []string{"json", "protobuf"} {
 			for _, version := range []string{"2", "1.1"} {
@@ -142,7 +161,10 @@ func TestRealOperations(t *testing.T) {
 			}
 		}
 	}
+}
 
+// checkRings has clients keep the last objects, and bundles, that they made.
+func checkRings(t *testing.T, tg *local.Target) {
 	t.Run("ring", func(t *testing.T) {
 		keep := &v1.KubeRing{Objects: v1.Objects{Resource: v1.Secrets, Namespace: "ring", Namespaces: 2, Payload: 10}, Keep: 5}
 		sum := performAll(t, open(t, Options{API: tg, Phase: "ring", Operation: v1.KubeWorkload{Ring: keep}}, 3), 20)
@@ -172,18 +194,17 @@ func TestRealOperations(t *testing.T) {
 			}
 		}
 	})
+}
 
-	t.Run("mix", func(t *testing.T) {
-		operation := v1.KubeWorkload{Mix: []v1.KubeMixed{
-			{Weight: 3, KubeWorkload: v1.KubeWorkload{Get: &filled}},
-			{Weight: 1, KubeWorkload: v1.KubeWorkload{Create: &v1.Objects{Resource: v1.ConfigMaps, Namespace: "mixed"}}},
-			{Weight: 1, KubeWorkload: v1.KubeWorkload{Create: &v1.Objects{Resource: v1.ConfigMaps, Namespace: "mixed"}}},
-		}}
-		performAll(t, open(t, Options{API: tg, Phase: "mix@0_5", Operation: operation}, 4), 50)
-	})
-
-	t.Run("watch", func(t *testing.T) { checkWatch(t, tg) })
-	t.Run("users", func(t *testing.T) { checkUsers(t, tg) })
+// checkMix has clients choose among operations.
+func checkMix(t *testing.T, tg *local.Target) {
+	filled := ofFilled(objects)
+	operation := v1.KubeWorkload{Mix: []v1.KubeMixed{
+		{Weight: 3, KubeWorkload: v1.KubeWorkload{Get: &filled}},
+		{Weight: 1, KubeWorkload: v1.KubeWorkload{Create: &v1.Objects{Resource: v1.ConfigMaps, Namespace: "mixed"}}},
+		{Weight: 1, KubeWorkload: v1.KubeWorkload{Create: &v1.Objects{Resource: v1.ConfigMaps, Namespace: "mixed"}}},
+	}}
+	performAll(t, open(t, Options{API: tg, Phase: "mix@0_5", Operation: operation}, 4), 50)
 }
 
 // makeOne makes an object under a name of a fill.
@@ -265,8 +286,8 @@ func checkWatch(t *testing.T, tg *local.Target) {
 	eventually(t, "all watches have begun", func() bool {
 		return len(all[0].of("first-event")) == 1 && len(all[1].of("first-event")) == 1 && len(all[2].of("first-event")) == 1
 	})
-	filled := v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: "filled", Count: 50}
-	objects := v1.Objects{Resource: v1.ConfigMaps, Namespace: "filled"}
+	filled := ofFilled(50)
+	created := v1.Objects{Resource: v1.ConfigMaps, Namespace: "filled"}
 	heard := func(n int) func() bool {
 		return func() bool { return !slices.ContainsFunc(all, func(t *timings) bool { return len(t.of("event")) < n }) }
 	}
@@ -280,7 +301,7 @@ func checkWatch(t *testing.T, tg *local.Target) {
 	want := 0
 	var changes sync.WaitGroup
 	for i, operation := range []v1.KubeWorkload{
-		{Create: &objects}, {Update: &v1.KubeUpdate{KubeSelection: filled}}, {Patch: &v1.KubePatch{KubeSelection: filled}}, {Churn: &v1.KubeChurn{Objects: objects}},
+		{Create: &created}, {Update: &v1.KubeUpdate{KubeSelection: filled}}, {Patch: &v1.KubePatch{KubeSelection: filled}}, {Churn: &v1.KubeChurn{Objects: created}},
 	} {
 		clients := open(t, Options{API: tg, Phase: fmt.Sprintf("writes-%d", i), Operation: operation, Writes: &writes}, 3)
 		want += 3 * 20
