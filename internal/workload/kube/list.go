@@ -30,30 +30,25 @@ const (
 	readWatchList = "watch-list"
 )
 
-// lender lends what bodies are scanned in, while they are: of a thousand
+// lender lends what bodies are read through, while they are: of a thousand
 // clients most wait for an answer, and a buffer for each would take 64 MiB.
 type lender struct {
-	buffers sync.Pool // of JSON: *[]byte
-	wires   sync.Pool // of protobuf: *bufio.Reader
+	buffers sync.Pool // for JSON: *[]byte
+	readers sync.Pool // for protobuf: *bufio.Reader
 }
 
 func newLender(size int) *lender {
 	return &lender{
 		buffers: sync.Pool{New: func() any { buffer := make([]byte, size); return &buffer }},
-		wires:   sync.Pool{New: func() any { return bufio.NewReaderSize(nil, size) }},
+		readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, size) }},
 	}
 }
 
-func (l *lender) withBuffer(read func([]byte) (int64, error)) (int64, error) {
-	buffer := l.buffers.Get().(*[]byte)
-	defer l.buffers.Put(buffer)
-	return read(*buffer)
-}
-
-func (l *lender) withWire(read func(*bufio.Reader) (int64, error)) (int64, error) {
-	wire := l.wires.Get().(*bufio.Reader)
-	defer l.wires.Put(wire)
-	return read(wire)
+// lend has read use what is in a pool.
+func lend[T any](from *sync.Pool, read func(T) (int64, error)) (int64, error) {
+	lent := from.Get().(T)
+	defer from.Put(lent)
+	return read(lent)
 }
 
 type lister struct {
@@ -133,13 +128,13 @@ func (c *lister) page(ctx context.Context, token string) (workload.Result, strin
 	var found jsonscan.List
 	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: path, Accept: c.accept}, func(body io.Reader) (int64, error) {
 		if c.protobuf {
-			return c.lender.withWire(func(wire *bufio.Reader) (n int64, err error) {
-				found, n, err = protoscan.ReadList(body, wire)
+			return lend(&c.lender.readers, func(reader *bufio.Reader) (n int64, err error) {
+				found, n, err = protoscan.ReadList(body, reader)
 				return n, err
 			})
 		}
 		scan := jsonscan.ListScanner{Shape: jsonscan.Kubernetes}
-		n, err := c.lender.withBuffer(func(buffer []byte) (int64, error) { return scan.Read(body, buffer) })
+		n, err := lend(&c.lender.buffers, func(buffer *[]byte) (int64, error) { return scan.Read(body, *buffer) })
 		found = scan.Found()
 		return n, err
 	})
@@ -167,9 +162,9 @@ func (c *lister) stream(ctx context.Context) workload.Result {
 	}
 	result := c.Do(ctx, httpconn.Request{Method: http.MethodGet, Path: c.path + streamQuery, Accept: c.accept}, func(body io.Reader) (n int64, err error) {
 		if c.protobuf {
-			n, err = c.lender.withWire(func(wire *bufio.Reader) (int64, error) { return protoscan.ReadEvents(body, wire, take) })
+			n, err = lend(&c.lender.readers, func(reader *bufio.Reader) (int64, error) { return protoscan.ReadEvents(body, reader, take) })
 		} else {
-			n, err = c.lender.withBuffer(func(buffer []byte) (int64, error) { return newEvents().Read(body, buffer, take) })
+			n, err = lend(&c.lender.buffers, func(buffer *[]byte) (int64, error) { return newEvents().Read(body, *buffer, take) })
 		}
 		switch {
 		case err != nil:
