@@ -114,6 +114,7 @@ func Load(name string, source []byte, set map[string]string) (*Experiment, error
 	d.tree, d.variant = written, ""
 	d.checkUse(parameters, used)
 	if len(d.faults) == 0 {
+		d.checkComponents(e)
 		d.design(e, variants, axes, values)
 	}
 	if len(d.faults) > 0 {
