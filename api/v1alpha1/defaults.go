@@ -63,14 +63,10 @@ func (s *Spec) knowNodes() {
 }
 
 func (k *KubeWorkload) knowNodes(nodes int) {
-	switch {
-	case k.Create != nil:
-		k.Create.Nodes = nodes
-	case k.Churn != nil:
-		k.Churn.Nodes = nodes
-	case k.Ring != nil:
-		k.Ring.Nodes = nodes
-	case k.Bundle != nil:
+	if _, made := k.Makes(); made != nil {
+		made.Nodes = nodes
+	}
+	if k.Bundle != nil {
 		k.Bundle.Nodes = nodes
 	}
 	for i := range k.Mix {
@@ -192,9 +188,10 @@ func (p *Phase) setDefaults() {
 }
 
 func (k *KubeWorkload) setDefaults() {
+	if _, made := k.Makes(); made != nil {
+		made.setDefaults()
+	}
 	switch {
-	case k.Create != nil:
-		k.Create.setDefaults()
 	case k.Update != nil:
 		k.Update.Payload = or(k.Update.Payload, 4)
 	case k.Patch != nil:
@@ -202,10 +199,6 @@ func (k *KubeWorkload) setDefaults() {
 	case k.List != nil:
 		k.List.Read = or(k.List.Read, "latest")
 		k.List.Encoding = or(k.List.Encoding, "json")
-	case k.Churn != nil:
-		k.Churn.setDefaults()
-	case k.Ring != nil:
-		k.Ring.setDefaults()
 	case k.Bundle != nil:
 		k.Bundle.setDefaults()
 	case k.Unbundle != nil:
@@ -225,6 +218,11 @@ func (l Load) Clients() int {
 		return l.Open.Clients
 	}
 	return 0
+}
+
+// Operations is about how many arrive in all.
+func (o *OpenLoad) Operations() float64 {
+	return float64(o.Rate+o.RateTo) / 2 * time.Duration(o.Duration).Seconds()
 }
 
 func or[T comparable](value, otherwise T) T {

@@ -102,31 +102,23 @@ func (s *Spec) namespaces() []*Name {
 }
 
 func (k *KubeWorkload) namespaces() []*Name {
-	switch {
-	case k.Create != nil:
-		return []*Name{&k.Create.Namespace}
-	case k.Get != nil:
-		return []*Name{&k.Get.Namespace}
-	case k.Update != nil:
-		return []*Name{&k.Update.Namespace}
-	case k.Patch != nil:
-		return []*Name{&k.Patch.Namespace}
-	case k.Delete != nil:
-		return []*Name{&k.Delete.Namespace}
-	case k.List != nil:
-		return []*Name{&k.List.Namespace}
-	case k.Watch != nil:
-		return []*Name{&k.Watch.Namespace}
-	case k.Churn != nil:
-		return []*Name{&k.Churn.Namespace}
-	case k.Ring != nil:
-		return []*Name{&k.Ring.Namespace}
-	case k.Bundle != nil:
-		return []*Name{&k.Bundle.Namespace}
-	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
-		return []*Name{&k.Unbundle.Bundle.Namespace}
-	}
 	var all []*Name
+	if _, made := k.Makes(); made != nil {
+		all = append(all, &made.Namespace)
+	}
+	if _, selected := k.selects(); selected != nil {
+		all = append(all, &selected.Namespace)
+	}
+	switch {
+	case k.List != nil:
+		all = append(all, &k.List.Namespace)
+	case k.Watch != nil:
+		all = append(all, &k.Watch.Namespace)
+	case k.Bundle != nil:
+		all = append(all, &k.Bundle.Namespace)
+	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
+		all = append(all, &k.Unbundle.Bundle.Namespace)
+	}
 	for i := range k.Mix {
 		all = append(all, k.Mix[i].KubeWorkload.namespaces()...)
 	}

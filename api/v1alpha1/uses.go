@@ -55,17 +55,12 @@ func (s *Spec) Uses() []Use {
 }
 
 func (k *KubeWorkload) uses(add func(Resource, ...string)) {
+	if verb, selected := k.selects(); selected != nil {
+		add(selected.Resource, verb)
+	}
 	switch {
 	case k.Create != nil:
 		add(k.Create.resource(), "create")
-	case k.Get != nil:
-		add(k.Get.Resource, "get")
-	case k.Update != nil:
-		add(k.Update.Resource, "update")
-	case k.Patch != nil:
-		add(k.Patch.Resource, "patch")
-	case k.Delete != nil:
-		add(k.Delete.Resource, "delete")
 	case k.List != nil:
 		add(k.List.Resource, "list")
 		if k.List.Read == "watch-list" {

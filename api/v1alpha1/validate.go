@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plimsoll.dev/plimsoll/internal/measure"
 )
@@ -182,30 +181,20 @@ func (v *validator) suits(path string, phase *Phase) {
 }
 
 func (v *validator) kube(path string, k *KubeWorkload, phase *Phase) {
-	load, cluster := phase.Load, phase.Cluster
+	if field, made := k.Makes(); made != nil {
+		v.objects(path+"."+field, *made)
+	}
+	if field, selected := k.selects(); selected != nil {
+		v.filled(path+"."+field, *selected, phase.Cluster)
+	}
+	load := phase.Load
 	switch {
-	case k.Create != nil:
-		v.objects(path+".create", *k.Create)
-	case k.Get != nil:
-		v.filled(path+".get", *k.Get, cluster)
-	case k.Update != nil:
-		v.filled(path+".update", k.Update.KubeSelection, cluster)
-		if !k.Update.Resource.HasPayload() {
-			v.fault(path+".update.resource", "%s have no payload to update", k.Update.Resource)
+	case k.Update != nil && !k.Update.Resource.HasPayload():
+		v.fault(path+".update.resource", "%s have no payload to update", k.Update.Resource)
+	case k.Delete != nil && load.Open != nil:
+		if arrivals := load.Open.Operations(); arrivals > float64(k.Delete.Count) {
+			v.fault(path+".delete.count", "is %d, but about %.0f deletions would arrive", k.Delete.Count, arrivals)
 		}
-	case k.Patch != nil:
-		v.filled(path+".patch", k.Patch.KubeSelection, cluster)
-	case k.Delete != nil:
-		v.filled(path+".delete", *k.Delete, cluster)
-		if open := load.Open; open != nil {
-			if arrivals := float64(open.Rate+open.RateTo) / 2 * time.Duration(open.Duration).Seconds(); arrivals > float64(k.Delete.Count) {
-				v.fault(path+".delete.count", "is %d, but about %.0f deletions would arrive", k.Delete.Count, arrivals)
-			}
-		}
-	case k.Churn != nil:
-		v.objects(path+".churn", k.Churn.Objects)
-	case k.Ring != nil:
-		v.objects(path+".ring", k.Ring.Objects)
 	case k.Bundle != nil:
 		v.bundle(path+".bundle", k.Bundle)
 	case k.Unbundle != nil && k.Unbundle.Bundle == nil:

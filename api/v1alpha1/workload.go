@@ -44,6 +44,36 @@ func (p *Phase) workloads() []Workload {
 	return all
 }
 
+// Makes gives what the operation makes objects of, and the field that it is;
+// nil, if it makes none, or bundles.
+func (k *KubeWorkload) Makes() (field string, made *Objects) {
+	switch {
+	case k.Create != nil:
+		return "create", k.Create
+	case k.Churn != nil:
+		return "churn", &k.Churn.Objects
+	case k.Ring != nil:
+		return "ring", &k.Ring.Objects
+	}
+	return "", nil
+}
+
+// selects gives which objects of a fill the operation is on, and the field that
+// it is, which is the verb too; nil, if it is on no single ones.
+func (k *KubeWorkload) selects() (field string, selected *KubeSelection) {
+	switch {
+	case k.Get != nil:
+		return "get", k.Get
+	case k.Update != nil:
+		return "update", &k.Update.KubeSelection
+	case k.Patch != nil:
+		return "patch", &k.Patch.KubeSelection
+	case k.Delete != nil:
+		return "delete", k.Delete
+	}
+	return "", nil
+}
+
 // LoadInWords says what the load of the phase is; a wait is none.
 func (p *Phase) LoadInWords() string {
 	if p.Wait != nil {

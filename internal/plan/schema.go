@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (d *document) checkSchema() {
 	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(d.schema.Validate(d.tree), &invalid) {
-		d.explain(invalid, d.types)
+		d.explain(invalid)
 	}
 }
 
@@ -83,11 +84,10 @@ func definitions(raw any) map[string]definition {
 }
 
 // explain adds a problem for every leaf of a validation error.
-func (d *document) explain(e *jsonschema.ValidationError, types map[string]definition) {
+func (d *document) explain(e *jsonschema.ValidationError) {
 	_, pointer, _ := strings.Cut(e.SchemaURL, "#")
-	known := types[pointer]
+	known := d.types[pointer]
 	path := e.InstanceLocation
-	field := func(name string) []string { return append(slices.Clone(path), name) }
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
@@ -95,62 +95,67 @@ func (d *document) explain(e *jsonschema.ValidationError, types map[string]defin
 			if near == "" {
 				near = "; known here are " + strings.Join(known.fields, ", ")
 			}
-			d.fault(field(name), "unknown field%s", near)
+			d.fault(under(path, name), "unknown field%s", near)
 		}
+		return
 	case *kind.Required:
 		for _, name := range k.Missing {
 			d.fault(path, "the field %s is missing", name)
 		}
+		return
+	case *kind.AnyOf:
+		d.fault(path, "%s", known.notAny(e.Causes))
+		return
+	}
+	if words := known.not(e.ErrorKind); words != "" {
+		d.fault(path, "%s", words)
+		return
+	}
+	if len(e.Causes) == 0 {
+		d.fault(path, "%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+	}
+	for _, cause := range e.Causes {
+		d.explain(cause)
+	}
+}
+
+// not says why a value is none of the type; nothing, if that has other causes.
+func (t definition) not(why jsonschema.ErrorKind) string {
+	switch k := why.(type) {
 	case *kind.Type:
-		expected := "a value of type " + strings.Join(k.Want, " or ")
-		if known.title != "" {
-			expected = known.title
-		}
-		d.fault(path, "is of type %s, expected %s", k.Got, expected)
+		return fmt.Sprintf("is of type %s, expected %s", k.Got, cmp.Or(t.title, "a value of type "+strings.Join(k.Want, " or ")))
 	case *kind.Enum:
 		var options []string
 		for _, want := range k.Want {
 			options = append(options, fmt.Sprint(want))
 		}
-		d.fault(path, "%q is none of %s%s", fmt.Sprint(k.Got), strings.Join(options, ", "), v1.NearMiss(fmt.Sprint(k.Got), options))
+		return fmt.Sprintf("%q is none of %s%s", fmt.Sprint(k.Got), strings.Join(options, ", "), v1.NearMiss(fmt.Sprint(k.Got), options))
 	case *kind.Pattern:
-		expected := known.title
-		if expected == "" {
-			expected = "a value that matches " + k.Want
-		}
-		d.fault(path, "%q is not %s%s", k.Got, expected, nearUnit(k.Got, known.name))
+		return fmt.Sprintf("%q is not %s%s", k.Got, cmp.Or(t.title, "a value that matches "+k.Want), nearUnit(k.Got, t.name))
 	case *kind.Format:
-		d.fault(path, "%v%s", k.Err, nearUnit(fmt.Sprint(k.Got), known.name))
+		return fmt.Sprintf("%v%s", k.Err, nearUnit(fmt.Sprint(k.Got), t.name))
 	case *kind.MinProperties:
-		d.fault(path, "needs exactly one of %s", strings.Join(known.fields, ", "))
+		return "needs exactly one of " + strings.Join(t.fields, ", ")
 	case *kind.MaxProperties:
-		d.fault(path, "has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(known.fields, ", "))
+		return fmt.Sprintf("has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(t.fields, ", "))
 	case *kind.MinItems:
-		d.fault(path, "is empty: it needs at least %d", k.Want)
+		return fmt.Sprintf("is empty: it needs at least %d", k.Want)
 	case *kind.Minimum:
-		d.fault(path, "is %s, but must be at least %s", k.Got.RatString(), k.Want.RatString())
+		return fmt.Sprintf("is %s, but must be at least %s", k.Got.RatString(), k.Want.RatString())
 	case *kind.Maximum:
-		d.fault(path, "is %s, but must be at most %s", k.Got.RatString(), k.Want.RatString())
-	case *kind.AnyOf:
-		expected := known.title
-		if expected == "" {
-			expected = "a single value"
-		}
-		for _, cause := range e.Causes {
-			if format, ok := cause.ErrorKind.(*kind.Format); ok {
-				d.fault(path, "%v", format.Err)
-				return
-			}
-		}
-		d.fault(path, "is not %s", expected)
-	default:
-		if len(e.Causes) == 0 {
-			d.fault(path, "%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
-		}
-		for _, cause := range e.Causes {
-			d.explain(cause, types)
+		return fmt.Sprintf("is %s, but must be at most %s", k.Got.RatString(), k.Want.RatString())
+	}
+	return ""
+}
+
+// notAny says why a value is of none of the forms that the type has.
+func (t definition) notAny(causes []*jsonschema.ValidationError) string {
+	for _, cause := range causes {
+		if format, ok := cause.ErrorKind.(*kind.Format); ok {
+			return format.Err.Error()
 		}
 	}
+	return "is not " + cmp.Or(t.title, "a single value")
 }
 
 // nearUnit finds the unit that was meant where only its case or a letter is wrong.
