@@ -62,18 +62,6 @@ func (s *Spec) knowNodes() {
 	}
 }
 
-func (k *KubeWorkload) knowNodes(nodes int) {
-	if _, made := k.Makes(); made != nil {
-		made.Nodes = nodes
-	}
-	if k.Bundle != nil {
-		k.Bundle.Nodes = nodes
-	}
-	for i := range k.Mix {
-		k.Mix[i].KubeWorkload.knowNodes(nodes)
-	}
-}
-
 func (t *Target) setDefaults() {
 	if t.Null != nil {
 		t.Null.Answer = or(t.Null.Answer, 1<<10)
@@ -119,12 +107,7 @@ func (d *Datastore) setDefaults() {
 	}
 }
 
-func (w *SteveWorkload) setDefaults() {
-	if w.List != nil {
-		w.List.Pagination = or(w.List.Pagination, "k8s")
-		w.List.PageSize = or(w.List.PageSize, 100)
-	}
-}
+func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }
 
 func setPreparations(preparations []Preparation, t Target) {
 	for _, p := range preparations {
@@ -162,8 +145,6 @@ func (s *Spec) LeaveOut() {
 	})
 }
 
-func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }
-
 func (p *Phase) setDefaults() {
 	p.Timeout = or(p.Timeout, Duration(time.Minute))
 	p.HTTP = or(p.HTTP, "2")
@@ -175,37 +156,8 @@ func (p *Phase) setDefaults() {
 		open.RateTo = or(open.RateTo, open.Rate)
 	}
 	p.Connections = or(p.Connections, p.Load.Clients())
-	switch {
-	case p.Kube != nil:
-		p.Kube.setDefaults()
-	case p.Steve != nil:
-		p.Steve.setDefaults()
-	case p.Disk != nil:
-		p.Disk.setDefaults()
-	case p.Etcd != nil:
-		p.Etcd.setDefaults(p.Load)
-	}
-}
-
-func (k *KubeWorkload) setDefaults() {
-	if _, made := k.Makes(); made != nil {
-		made.setDefaults()
-	}
-	switch {
-	case k.Update != nil:
-		k.Update.Payload = or(k.Update.Payload, 4)
-	case k.Patch != nil:
-		k.Patch.Type = or(k.Patch.Type, "merge")
-	case k.List != nil:
-		k.List.Read = or(k.List.Read, "latest")
-		k.List.Encoding = or(k.List.Encoding, "json")
-	case k.Bundle != nil:
-		k.Bundle.setDefaults()
-	case k.Unbundle != nil:
-		k.Unbundle.Retry.setDefaults()
-	}
-	for i := range k.Mix {
-		k.Mix[i].KubeWorkload.setDefaults()
+	if w := p.Workload(); w != nil {
+		w.setDefaults(p.Load)
 	}
 }
 

@@ -100,27 +100,3 @@ func (s *Spec) namespaces() []*Name {
 	}
 	return all
 }
-
-func (k *KubeWorkload) namespaces() []*Name {
-	var all []*Name
-	if _, made := k.Makes(); made != nil {
-		all = append(all, &made.Namespace)
-	}
-	if _, selected := k.selects(); selected != nil {
-		all = append(all, &selected.Namespace)
-	}
-	switch {
-	case k.List != nil:
-		all = append(all, &k.List.Namespace)
-	case k.Watch != nil:
-		all = append(all, &k.Watch.Namespace)
-	case k.Bundle != nil:
-		all = append(all, &k.Bundle.Namespace)
-	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
-		all = append(all, &k.Unbundle.Bundle.Namespace)
-	}
-	for i := range k.Mix {
-		all = append(all, k.Mix[i].KubeWorkload.namespaces()...)
-	}
-	return all
-}

@@ -54,36 +54,6 @@ func (s *Spec) Uses() []Use {
 	return all
 }
 
-func (k *KubeWorkload) uses(add func(Resource, ...string)) {
-	if verb, selected := k.selects(); selected != nil {
-		add(selected.Resource, verb)
-	}
-	switch {
-	case k.Create != nil:
-		add(k.Create.resource(), "create")
-	case k.List != nil:
-		add(k.List.Resource, "list")
-		if k.List.Read == "watch-list" {
-			add(k.List.Resource, "watch")
-		}
-	case k.Watch != nil:
-		add(k.Watch.Resource, "watch")
-	case k.Churn != nil:
-		add(k.Churn.resource(), "create", "delete")
-	case k.Ring != nil:
-		add(k.Ring.resource(), "create", "delete")
-	case k.Bundle != nil:
-		k.Bundle.uses(add)
-	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
-		for _, template := range k.Unbundle.Bundle.Templates {
-			add(k.Unbundle.Bundle.Objects(template).resource(), "delete")
-		}
-	}
-	for i := range k.Mix {
-		k.Mix[i].KubeWorkload.uses(add)
-	}
-}
-
 // resource is that of the objects, also of those of a template, as far as its
 // text tells.
 func (o Objects) resource() Resource {

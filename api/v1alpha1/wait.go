@@ -70,7 +70,7 @@ func (w *Wait) Covers(namespace string) bool {
 	return ok && err == nil && strconv.Itoa(n) == number && n < w.Namespaces && n >= 0
 }
 
-func (w *Wait) setDefaults() {
+func (w *Wait) setDefaults(Load) {
 	w.Timeout = or(w.Timeout, Duration(5*time.Minute))
 	w.Patience = or(w.Patience, Duration(30*time.Second))
 }
@@ -80,7 +80,6 @@ func (s *Step) waiting() {
 	if s.Wait == nil {
 		return
 	}
-	s.Wait.setDefaults()
 	s.Phases = append(s.Phases, Phase{Name: s.Name, Load: Load{Closed: &ClosedLoad{Clients: 1, Iterations: 1}}, Wait: s.Wait})
 	s.Wait = nil
 }
@@ -108,8 +107,7 @@ func (s *Spec) expectWaits() {
 	}
 }
 
-// waits checks what a phase waits for.
-func (v *validator) waits(path string, w *Wait) {
+func (w *Wait) check(v *validator, path string, _ *Phase) {
 	switch {
 	case !v.target.servesKubernetes():
 		v.fault(path, "the target serves no Kubernetes API, whose objects could be waited for")
