@@ -209,17 +209,12 @@ func (v *validator) kube(path string, k *KubeWorkload, phase *Phase) {
 // Operations are the kinds of operations that the workload performs: the whole
 // ones, and then their parts.
 func (k *KubeWorkload) Operations() (whole, parts []string) {
+	if verb, selected := k.selects(); selected != nil {
+		return []string{verb}, nil
+	}
 	switch {
 	case k.Create != nil:
 		return []string{"create"}, nil
-	case k.Get != nil:
-		return []string{"get"}, nil
-	case k.Update != nil:
-		return []string{"update"}, nil
-	case k.Patch != nil:
-		return []string{"patch"}, nil
-	case k.Delete != nil:
-		return []string{"delete"}, nil
 	case k.List != nil:
 		return []string{"walk"}, []string{"page", "first-byte"}
 	case k.Watch != nil:
