@@ -84,7 +84,7 @@ func (r *Run) addGraphs(ctx context.Context, reader *metrics.Reader) {
 		for _, lines := range query.lines {
 			found, err := r.graphLines(ctx, reader, lines, measured)
 			if err != nil {
-				r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+				r.Warnings.add("metrics", err.Error(), "", "")
 				return
 			}
 			graph.Lines = append(graph.Lines, found...)
