@@ -52,48 +52,70 @@ func (d *document) compileSchema() error {
 	if err := compiler.AddResource(schemaURL, raw); err != nil {
 		return err
 	}
-	d.types = definitions(raw)
 	d.schema, err = compiler.Compile(schemaURL)
 	return err
 }
 
-// definition is what an error message needs of a schema type.
-type definition struct {
-	name   string
-	title  string
-	fields []string
+// schemaType is what merging, and words about faults, need of a type of the schema.
+type schemaType struct {
+	name, title string
+	fields      map[string]string // type by field, of lists that of their items
+	union       bool              // exactly one field is set
+	exclusive   []string          // fields of which one is set
+	keepsNull   bool              // null is a value, as with flags
 }
 
-// definitions reads the schema's types by their place in it.
-func definitions(raw any) map[string]definition {
+// schemaTypes reads the types of the built-in schema by name; none of a damaged
+// one, which the schema check says.
+func schemaTypes() map[string]schemaType {
+	type property struct {
+		Ref   string `json:"$ref"`
+		Items any    // a schema, or true
+	}
 	var schema struct {
 		Defs map[string]struct {
-			Title      string
-			Properties map[string]any
+			Title                string
+			Properties           map[string]property
+			AdditionalProperties any
 		} `json:"$defs"`
 	}
-	data, err := json.Marshal(raw)
-	if err != nil || json.Unmarshal(data, &schema) != nil {
-		return nil
+	types := map[string]schemaType{}
+	if json.Unmarshal(v1.Schema(), &schema) != nil {
+		return types
 	}
-	found := map[string]definition{}
+	unions := v1.Unions()
 	for name, def := range schema.Defs {
-		found["/$defs/"+name] = definition{name, def.Title, slices.Sorted(maps.Keys(def.Properties))}
+		_, isMap := def.AdditionalProperties.(map[string]any)
+		t := schemaType{name: name, title: def.Title, fields: map[string]string{}, union: unions[name] == 1, keepsNull: isMap}
+		if name == "Phase" {
+			t.exclusive = v1.Workloads()
+		}
+		for field, p := range def.Properties {
+			ref := p.Ref
+			if items, ok := p.Items.(map[string]any); ok {
+				ref, _ = items["$ref"].(string)
+			}
+			t.fields[field] = strings.TrimPrefix(ref, "#/$defs/")
+		}
+		types[name] = t
 	}
-	return found
+	return types
 }
+
+// known are the names of the type's fields.
+func (t schemaType) known() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
 // explain adds a problem for every leaf of a validation error.
 func (d *document) explain(e *jsonschema.ValidationError) {
-	_, pointer, _ := strings.Cut(e.SchemaURL, "#")
-	known := d.types[pointer]
+	_, name, _ := strings.Cut(e.SchemaURL, "#/$defs/")
+	t := d.types[name]
 	path := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			near := v1.NearMiss(name, known.fields)
+			near := v1.NearMiss(name, t.known())
 			if near == "" {
-				near = "; known here are " + strings.Join(known.fields, ", ")
+				near = "; known here are " + strings.Join(t.known(), ", ")
 			}
 			d.fault(under(path, name), "unknown field%s", near)
 		}
@@ -104,10 +126,10 @@ func (d *document) explain(e *jsonschema.ValidationError) {
 		}
 		return
 	case *kind.AnyOf:
-		d.fault(path, "%s", known.notAny(e.Causes))
+		d.fault(path, "%s", t.notAny(e.Causes))
 		return
 	}
-	if words := known.not(e.ErrorKind); words != "" {
+	if words := t.not(e.ErrorKind); words != "" {
 		d.fault(path, "%s", words)
 		return
 	}
@@ -120,7 +142,7 @@ func (d *document) explain(e *jsonschema.ValidationError) {
 }
 
 // not says why a value is none of the type; nothing, if that has other causes.
-func (t definition) not(why jsonschema.ErrorKind) string {
+func (t schemaType) not(why jsonschema.ErrorKind) string {
 	switch k := why.(type) {
 	case *kind.Type:
 		return fmt.Sprintf("is of type %s, expected %s", k.Got, cmp.Or(t.title, "a value of type "+strings.Join(k.Want, " or ")))
@@ -135,9 +157,9 @@ func (t definition) not(why jsonschema.ErrorKind) string {
 	case *kind.Format:
 		return fmt.Sprintf("%v%s", k.Err, nearUnit(fmt.Sprint(k.Got), t.name))
 	case *kind.MinProperties:
-		return "needs exactly one of " + strings.Join(t.fields, ", ")
+		return "needs exactly one of " + strings.Join(t.known(), ", ")
 	case *kind.MaxProperties:
-		return fmt.Sprintf("has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(t.fields, ", "))
+		return fmt.Sprintf("has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(t.known(), ", "))
 	case *kind.MinItems:
 		return fmt.Sprintf("is empty: it needs at least %d", k.Want)
 	case *kind.Minimum:
@@ -149,7 +171,7 @@ func (t definition) not(why jsonschema.ErrorKind) string {
 }
 
 // notAny says why a value is of none of the forms that the type has.
-func (t definition) notAny(causes []*jsonschema.ValidationError) string {
+func (t schemaType) notAny(causes []*jsonschema.ValidationError) string {
 	for _, cause := range causes {
 		if format, ok := cause.ErrorKind.(*kind.Format); ok {
 			return format.Err.Error()
