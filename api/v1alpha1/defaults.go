@@ -53,11 +53,9 @@ func (s *Spec) knowNodes() {
 			p.Fill.Nodes = nodes
 		}
 	}
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Kube != nil {
-				phase.Kube.knowNodes(nodes)
-			}
+	for _, phase := range s.Phases() {
+		if phase.Kube != nil {
+			phase.Kube.knowNodes(nodes)
 		}
 	}
 }

@@ -68,11 +68,9 @@ func (s *Spec) objects() []Objects {
 
 func (s *Spec) steveLists() []*SteveList {
 	var all []*SteveList
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Steve != nil && phase.Steve.List != nil {
-				all = append(all, phase.Steve.List)
-			}
+	for _, phase := range s.Phases() {
+		if phase.Steve != nil && phase.Steve.List != nil {
+			all = append(all, phase.Steve.List)
 		}
 	}
 	return all
@@ -85,17 +83,15 @@ func (s *Spec) namespaces() []*Name {
 			all = append(all, &p.Fill.Namespace)
 		}
 	}
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Wait != nil {
-				all = append(all, &phase.Wait.Namespace)
-			}
-			if phase.Kube != nil {
-				all = append(all, phase.Kube.namespaces()...)
-			}
-			if phase.Steve != nil {
-				all = append(all, phase.Steve.namespaces()...)
-			}
+	for _, phase := range s.Phases() {
+		if phase.Wait != nil {
+			all = append(all, &phase.Wait.Namespace)
+		}
+		if phase.Kube != nil {
+			all = append(all, phase.Kube.namespaces()...)
+		}
+		if phase.Steve != nil {
+			all = append(all, phase.Steve.namespaces()...)
 		}
 	}
 	return all

@@ -35,20 +35,18 @@ func (s *Spec) Uses() []Use {
 	for _, resource := range s.Observe {
 		add("", resource, "list", "watch")
 	}
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Wait != nil {
-				add("", phase.Wait.Resource, "get", "list", "watch")
-				add("", "events", "list")
+	for _, phase := range s.Phases() {
+		if phase.Wait != nil {
+			add("", phase.Wait.Resource, "get", "list", "watch")
+			add("", "events", "list")
+		}
+		if phase.Kube != nil && phase.Kube.Bundle != nil && phase.Kube.Bundle.Ready {
+			for _, resource := range phase.Kube.Bundle.BecomeReady() {
+				add("", resource, "list", "watch")
 			}
-			if phase.Kube != nil && phase.Kube.Bundle != nil && phase.Kube.Bundle.Ready {
-				for _, resource := range phase.Kube.Bundle.BecomeReady() {
-					add("", resource, "list", "watch")
-				}
-			}
-			if phase.Kube != nil {
-				phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
-			}
+		}
+		if phase.Kube != nil {
+			phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
 		}
 	}
 	return all
@@ -81,6 +79,17 @@ func (s *Spec) FillThroughAPI() {
 			p.Fill.Through = ThroughAPI
 		}
 	}
+}
+
+// Phases are those of all steps.
+func (s *Spec) Phases() []*Phase {
+	var all []*Phase
+	for i := range s.Steps {
+		for j := range s.Steps[i].Phases {
+			all = append(all, &s.Steps[i].Phases[j])
+		}
+	}
+	return all
 }
 
 // preparations are those of the spec and of all its steps.

@@ -71,7 +71,7 @@ func (v *validator) preparations(path string, preparations []Preparation, growin
 		if plane := v.target.cluster(fill.Cluster); fill.Through == ThroughDatastore && (plane == nil || plane.Datastore.Etcd == nil) {
 			v.fault(path+".through", "only a local target's etcd can be filled directly: use api")
 		}
-		what := objects(fill.Resource, fill.Namespace) + fill.Cluster.inWords()
+		what := collectionInWords(fill.Resource, fill.Namespace) + fill.Cluster.inWords()
 		if fill.Template == "" {
 			if v.fills[what] > fill.Count || v.fills[what] == fill.Count && !growing {
 				v.fault(path, "an earlier fill has made %d %s already, under the same names; count is how many there are afterwards", v.fills[what], what)
@@ -205,14 +205,10 @@ func (v *validator) load(path string, phase *Phase) {
 
 // filled checks that objects which an operation works on are made beforehand.
 func (v *validator) filled(path string, s KubeSelection, cluster Cluster) {
-	what := objects(s.Resource, s.Namespace) + cluster.inWords()
+	what := collectionInWords(s.Resource, s.Namespace) + cluster.inWords()
 	if made := v.fills[what]; s.Resource.HasPayload() && made < s.Count {
 		v.fault(path+".count", "is %d, but only %d %s are made: raise the count of a fill, or lower this one", s.Count, made, what)
 	}
-}
-
-func objects(resource Resource, namespace Name) string {
-	return fmt.Sprintf("%s in namespace %s", resource, namespace)
 }
 
 func (v *validator) objective(path string, o *Objective) {

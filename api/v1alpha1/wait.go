@@ -46,13 +46,7 @@ func (*Wait) Operations() (whole, parts []string) { return []string{"wait"}, nil
 
 // InWords says what is waited for.
 func (w *Wait) InWords() string {
-	where := ""
-	switch {
-	case w.Namespaces > 0:
-		where = fmt.Sprintf(" in namespaces %s-0 to %s-%d", w.Namespace, w.Namespace, w.Namespaces-1)
-	case w.Namespace != "":
-		where = " in namespace " + string(w.Namespace)
-	}
+	where := placeInWords(w.Namespace, w.Namespaces)
 	what := fmt.Sprintf("until %d %s%s are %s", w.Count, w.Resource, where, w.State)
 	if w.State == WaitGone {
 		what = fmt.Sprintf("until all %s%s are gone", w.Resource, where)

@@ -131,20 +131,22 @@ func (o Objects) InWords() string {
 	if o.Template != "" {
 		what = "objects of a template"
 	}
-	if o.Namespaces > 0 {
-		return fmt.Sprintf("%s in namespaces %s-0 to %s-%d", what, o.Namespace, o.Namespace, o.Namespaces-1)
-	}
-	if o.Namespace != "" {
-		what += " in namespace " + string(o.Namespace)
-	}
-	return what
+	return what + placeInWords(o.Namespace, o.Namespaces)
 }
 
 func collectionInWords(resource Resource, namespace Name) string {
-	if namespace == "" {
-		return string(resource)
+	return string(resource) + placeInWords(namespace, 0)
+}
+
+// placeInWords says in which of the namespaces of a name objects are; nothing, without a name.
+func placeInWords(namespace Name, namespaces int) string {
+	switch {
+	case namespaces > 0:
+		return fmt.Sprintf(" in namespaces %s-0 to %s-%d", namespace, namespace, namespaces-1)
+	case namespace != "":
+		return fmt.Sprintf(" in namespace %s", namespace)
 	}
-	return fmt.Sprintf("%s in namespace %s", resource, namespace)
+	return ""
 }
 
 // BoundInWords gives the objective's bound, such as "≤ 1s".
