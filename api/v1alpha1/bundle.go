@@ -199,10 +199,7 @@ func (b *KubeBundle) inWords() string {
 	if b.Delete {
 		verbs += ", delete"
 	}
-	where := " in namespace " + string(b.Namespace)
-	if b.Namespaces > 0 {
-		where = fmt.Sprintf(" in namespaces %s-0 to %s-%d", b.Namespace, b.Namespace, b.Namespaces-1)
-	}
+	where := placeInWords(b.Namespace, b.Namespaces)
 	if b.Keep > 0 {
 		where += fmt.Sprintf(", keeping a ring of %d per client", b.Keep)
 	}

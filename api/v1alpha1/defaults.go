@@ -53,28 +53,10 @@ func (s *Spec) knowNodes() {
 			p.Fill.Nodes = nodes
 		}
 	}
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Kube != nil {
-				phase.Kube.knowNodes(nodes)
-			}
+	for _, phase := range s.Phases() {
+		if phase.Kube != nil {
+			phase.Kube.knowNodes(nodes)
 		}
-	}
-}
-
-func (k *KubeWorkload) knowNodes(nodes int) {
-	switch {
-	case k.Create != nil:
-		k.Create.Nodes = nodes
-	case k.Churn != nil:
-		k.Churn.Nodes = nodes
-	case k.Ring != nil:
-		k.Ring.Nodes = nodes
-	case k.Bundle != nil:
-		k.Bundle.Nodes = nodes
-	}
-	for i := range k.Mix {
-		k.Mix[i].KubeWorkload.knowNodes(nodes)
 	}
 }
 
@@ -123,12 +105,7 @@ func (d *Datastore) setDefaults() {
 	}
 }
 
-func (w *SteveWorkload) setDefaults() {
-	if w.List != nil {
-		w.List.Pagination = or(w.List.Pagination, "k8s")
-		w.List.PageSize = or(w.List.PageSize, 100)
-	}
-}
+func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }
 
 func setPreparations(preparations []Preparation, t Target) {
 	for _, p := range preparations {
@@ -166,8 +143,6 @@ func (s *Spec) LeaveOut() {
 	})
 }
 
-func (o *Objects) setDefaults() { o.Payload = or(o.Payload, 4) }
-
 func (p *Phase) setDefaults() {
 	p.Timeout = or(p.Timeout, Duration(time.Minute))
 	p.HTTP = or(p.HTTP, "2")
@@ -179,40 +154,8 @@ func (p *Phase) setDefaults() {
 		open.RateTo = or(open.RateTo, open.Rate)
 	}
 	p.Connections = or(p.Connections, p.Load.Clients())
-	switch {
-	case p.Kube != nil:
-		p.Kube.setDefaults()
-	case p.Steve != nil:
-		p.Steve.setDefaults()
-	case p.Disk != nil:
-		p.Disk.setDefaults()
-	case p.Etcd != nil:
-		p.Etcd.setDefaults(p.Load)
-	}
-}
-
-func (k *KubeWorkload) setDefaults() {
-	switch {
-	case k.Create != nil:
-		k.Create.setDefaults()
-	case k.Update != nil:
-		k.Update.Payload = or(k.Update.Payload, 4)
-	case k.Patch != nil:
-		k.Patch.Type = or(k.Patch.Type, "merge")
-	case k.List != nil:
-		k.List.Read = or(k.List.Read, "latest")
-		k.List.Encoding = or(k.List.Encoding, "json")
-	case k.Churn != nil:
-		k.Churn.setDefaults()
-	case k.Ring != nil:
-		k.Ring.setDefaults()
-	case k.Bundle != nil:
-		k.Bundle.setDefaults()
-	case k.Unbundle != nil:
-		k.Unbundle.Retry.setDefaults()
-	}
-	for i := range k.Mix {
-		k.Mix[i].KubeWorkload.setDefaults()
+	if w := p.Workload(); w != nil {
+		w.setDefaults(p.Load)
 	}
 }
 
@@ -225,6 +168,11 @@ func (l Load) Clients() int {
 		return l.Open.Clients
 	}
 	return 0
+}
+
+// Operations is about how many arrive in all.
+func (o *OpenLoad) Operations() float64 {
+	return float64(o.Rate+o.RateTo) / 2 * time.Duration(o.Duration).Seconds()
 }
 
 func or[T comparable](value, otherwise T) T {

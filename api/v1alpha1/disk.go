@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "fmt"
+
 // DiskWorkload writes to a disk and waits until it is stored; exactly one kind.
 // Each client has a file of its own. Write, sync and both together are operations.
 type DiskWorkload struct {
@@ -35,7 +37,7 @@ type WALWrites struct {
 	Batch int `json:"batch,omitempty" jsonschema:"minimum=1,default=1"`
 }
 
-func (w *DiskWorkload) setDefaults() {
+func (w *DiskWorkload) setDefaults(Load) {
 	if s := w.Sequential; s != nil {
 		s.Block = or(s.Block, 2300)
 		s.File = or(s.File, 100<<20)
@@ -60,8 +62,10 @@ const (
 	maxEntry = 16 << 20
 )
 
-// disk checks writes to a disk.
-func (v *validator) disk(path string, w *DiskWorkload) {
+func (w *DiskWorkload) check(v *validator, path string, _ *Phase) {
+	if v.target.Directory == nil && v.target.Local == nil {
+		v.fault(path, "needs a target on this machine: directory or local")
+	}
 	if (w.Sequential == nil) == (w.WAL == nil) {
 		v.fault(path, "needs exactly one of sequential and wal")
 		return
@@ -89,4 +93,26 @@ func (v *validator) disk(path string, w *DiskWorkload) {
 	case wal.Segment < 1<<20:
 		v.fault(path+".segment", "is %v: must be 1MiB at least, and is 64MiB in etcd", wal.Segment)
 	}
+}
+
+// Operations are a block or a batch of entries that is written and synced, and these two apart.
+func (*DiskWorkload) Operations() (whole, parts []string) {
+	return []string{"store"}, []string{"write", "sync"}
+}
+
+// InWords says what the workload does.
+func (w *DiskWorkload) InWords() string {
+	if s := w.Sequential; s != nil {
+		how := ", through the page cache"
+		if s.Direct {
+			how = ", past the page cache"
+		}
+		return fmt.Sprintf("write blocks of %v to a file of %v, each made to last by %s%s", s.Block, s.File, s.Sync, how)
+	}
+	wal := w.WAL
+	sizes := wal.Entry.String()
+	if wal.EntryTo != wal.Entry {
+		sizes += " to " + wal.EntryTo.String()
+	}
+	return fmt.Sprintf("write entries of %s, up to %d to an fdatasync, to preallocated segments of %v", sizes, wal.Batch, wal.Segment)
 }

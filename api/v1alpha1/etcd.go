@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -131,7 +132,7 @@ func (l Load) operations() int {
 	case l.Closed != nil:
 		return l.Closed.IterationsPerClient * l.Closed.Clients
 	case l.Open != nil: // what arrives by chance is about as much; keys that are used twice do no harm
-		return int(float64(l.Open.Rate+l.Open.RateTo) / 2 * time.Duration(l.Open.Duration).Seconds())
+		return int(l.Open.Operations())
 	}
 	return 0
 }
@@ -181,8 +182,11 @@ func (w *EtcdWorkload) finite() bool { return w.Delete != nil || w.KubeDelete !=
 // maxTxnPuts is what etcd takes in a transaction by default (--max-txn-ops).
 const maxTxnPuts = 128
 
-// etcd checks operations on etcd.
-func (v *validator) etcd(path string, w *EtcdWorkload, load Load) {
+func (w *EtcdWorkload) check(v *validator, path string, phase *Phase) {
+	if v.target.Local == nil && (v.target.Borrowed == nil || v.target.Borrowed.Etcd == nil) {
+		v.fault(path, "needs a local target, or a borrowed etcd")
+	}
+	load := phase.Load
 	kinds := w.kinds()
 	if len(kinds) != 1 {
 		v.fault(path, "needs exactly one kind of operation, but has %d: %s", len(kinds), strings.Join(kinds, ", "))
@@ -203,10 +207,8 @@ func (v *validator) etcd(path string, w *EtcdWorkload, load Load) {
 		v.fault(path+".puts", "is %d, but there are only %d different keys, and a transaction may put each only once", w.Txn.Puts, w.Txn.KeySpace)
 	case w.Lease != nil && w.Lease.TTL < Duration(time.Second):
 		v.fault(path+".ttl", "must be 1s at least: etcd counts in seconds")
-	case w.Watch != nil && load.Open != nil:
-		v.fault(path, "a watch goes on until its phase ends: its load is a closed loop")
-	case w.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
-		v.fault(path, "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
+	case w.Watch != nil:
+		v.endless(path, load)
 	}
 }
 
@@ -225,4 +227,58 @@ func (v *validator) etcdKeys(path string, k EtcdKeys, once bool, load Load) {
 // onKine says whether kine answers.
 func (v *validator) onKine() bool {
 	return v.target.Local != nil && v.target.Local.Datastore.Kine != nil
+}
+
+// Operations are those of etcd's API.
+func (w *EtcdWorkload) Operations() (whole, parts []string) {
+	switch {
+	case w.Put != nil:
+		return []string{"put"}, nil
+	case w.Range != nil:
+		return []string{"range"}, nil
+	case w.Txn != nil:
+		return []string{"txn"}, nil
+	case w.Delete != nil:
+		return []string{"delete"}, nil
+	case w.Watch != nil:
+		return []string{"watch"}, []string{"event"}
+	case w.Lease != nil:
+		return []string{"lease"}, []string{"grant", "revoke"}
+	case w.KubeCreate != nil:
+		return []string{"create"}, nil
+	case w.KubeUpdate != nil: // what an update comes to, and the requests that it takes
+		return []string{"update"}, []string{"attempt", "read-back"}
+	case w.KubeDelete != nil:
+		return []string{"delete"}, nil
+	}
+	return []string{"walk"}, []string{"page"}
+}
+
+// InWords says what the workload does.
+func (w *EtcdWorkload) InWords() string {
+	switch {
+	case w.Put != nil:
+		return "put " + w.Put.inWords()
+	case w.Range != nil:
+		return "read " + w.Range.inWords()
+	case w.Txn != nil:
+		return fmt.Sprintf("transactions of %d puts of %s", w.Txn.Puts, w.Txn.inWords())
+	case w.Delete != nil:
+		return "delete " + w.Delete.inWords()
+	case w.Watch != nil:
+		return "watch all keys"
+	case w.Lease != nil:
+		return "grant and revoke leases"
+	case w.KubeCreate != nil:
+		return "create, as kube-apiserver does, " + w.KubeCreate.inWords()
+	case w.KubeUpdate != nil:
+		return "update, as kube-apiserver does, " + w.KubeUpdate.inWords()
+	case w.KubeDelete != nil:
+		return "delete, as kube-apiserver does, " + w.KubeDelete.inWords()
+	}
+	return fmt.Sprintf("list %d keys, as kube-apiserver does, in pages of %d", w.KubeList.Keys, w.KubeList.PageSize)
+}
+
+func (k EtcdKeys) inWords() string {
+	return fmt.Sprintf("%s keys of %v with values of %v", k.Order, k.KeySize, k.ValueSize)
 }

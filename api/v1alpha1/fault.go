@@ -102,7 +102,7 @@ func (v *validator) disturbance(path string, step *Step) {
 		return
 	}
 	span := f.Span()
-	if known := v.target.Local.components(); !slices.Contains(known, span.Component) {
+	if known := v.target.Local.disturbable(); !slices.Contains(known, span.Component) {
 		v.fault(path+".component", "no component is called %q%s; there are %s", span.Component, NearMiss(span.Component, known), strings.Join(known, ", "))
 	}
 	if span.For <= 0 {
@@ -113,37 +113,14 @@ func (v *validator) disturbance(path string, step *Step) {
 	}
 }
 
-// components are the names of those that can be disturbed: all but database
-// servers, whose processes leave the group of the one that plimsoll knows.
-func (t *LocalTarget) components() []string {
-	var all []string
-	switch d := t.Datastore; {
-	case d.Kine != nil:
-		all = append(all, "kine")
-	case d.Etcd != nil && d.Etcd.Members > 1:
-		for i := range d.Etcd.Members {
-			all = append(all, fmt.Sprintf("etcd-%d", i+1))
-		}
+// disturbable are the names of the components that can be disturbed: all but
+// database servers, whose processes leave the group of the one that plimsoll knows.
+func (t *LocalTarget) disturbable() []string {
+	all := slices.DeleteFunc(t.components(), func(name string) bool {
+		return slices.Contains([]Backend{Postgres, MariaDB}, Backend(strings.TrimPrefix(name, downstreamPrefix)))
+	})
+	if etcd := t.Datastore.Etcd; etcd != nil && etcd.Members > 1 {
 		all = append(all, EtcdLeader)
-	default:
-		all = append(all, "etcd")
-	}
-	if t.Downstream != nil {
-		for _, name := range slices.DeleteFunc(t.Downstream.plane().components(), func(name string) bool { return name == EtcdLeader }) {
-			all = append(all, downstreamPrefix+name)
-		}
-		all = append(all, "tunnel-server", "tunnel-agent")
-	}
-	for _, c := range []struct {
-		name string
-		has  bool
-	}{
-		{"kube-apiserver", t.KubeAPIServer.On()}, {"kube-controller-manager", t.KubeControllerManager != nil},
-		{"kube-scheduler", t.KubeScheduler != nil}, {"kwok", t.Kwok != nil}, {"steve", t.Steve != nil},
-	} {
-		if c.has {
-			all = append(all, c.name)
-		}
 	}
 	return all
 }

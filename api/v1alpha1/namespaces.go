@@ -68,11 +68,9 @@ func (s *Spec) objects() []Objects {
 
 func (s *Spec) steveLists() []*SteveList {
 	var all []*SteveList
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Steve != nil && phase.Steve.List != nil {
-				all = append(all, phase.Steve.List)
-			}
+	for _, phase := range s.Phases() {
+		if phase.Steve != nil && phase.Steve.List != nil {
+			all = append(all, phase.Steve.List)
 		}
 	}
 	return all
@@ -85,50 +83,16 @@ func (s *Spec) namespaces() []*Name {
 			all = append(all, &p.Fill.Namespace)
 		}
 	}
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Wait != nil {
-				all = append(all, &phase.Wait.Namespace)
-			}
-			if phase.Kube != nil {
-				all = append(all, phase.Kube.namespaces()...)
-			}
-			if phase.Steve != nil {
-				all = append(all, phase.Steve.namespaces()...)
-			}
+	for _, phase := range s.Phases() {
+		if phase.Wait != nil {
+			all = append(all, &phase.Wait.Namespace)
 		}
-	}
-	return all
-}
-
-func (k *KubeWorkload) namespaces() []*Name {
-	switch {
-	case k.Create != nil:
-		return []*Name{&k.Create.Namespace}
-	case k.Get != nil:
-		return []*Name{&k.Get.Namespace}
-	case k.Update != nil:
-		return []*Name{&k.Update.Namespace}
-	case k.Patch != nil:
-		return []*Name{&k.Patch.Namespace}
-	case k.Delete != nil:
-		return []*Name{&k.Delete.Namespace}
-	case k.List != nil:
-		return []*Name{&k.List.Namespace}
-	case k.Watch != nil:
-		return []*Name{&k.Watch.Namespace}
-	case k.Churn != nil:
-		return []*Name{&k.Churn.Namespace}
-	case k.Ring != nil:
-		return []*Name{&k.Ring.Namespace}
-	case k.Bundle != nil:
-		return []*Name{&k.Bundle.Namespace}
-	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
-		return []*Name{&k.Unbundle.Bundle.Namespace}
-	}
-	var all []*Name
-	for i := range k.Mix {
-		all = append(all, k.Mix[i].KubeWorkload.namespaces()...)
+		if phase.Kube != nil {
+			all = append(all, phase.Kube.namespaces()...)
+		}
+		if phase.Steve != nil {
+			all = append(all, phase.Steve.namespaces()...)
+		}
 	}
 	return all
 }

@@ -82,18 +82,20 @@ func Units(schemaType string) []string {
 	return nil
 }
 
-func splitUnit(s string) (float64, string, error) {
+// SplitUnit takes 50/s apart into 50 and /s; its error is of the number, and the
+// unit that of any text.
+func SplitUnit(s string) (number float64, unit string, err error) {
 	end := strings.IndexFunc(s, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
 	if end < 0 {
 		end = len(s)
 	}
-	n, err := strconv.ParseFloat(s[:end], 64)
-	return n, s[end:], err
+	number, err = strconv.ParseFloat(s[:end], 64)
+	return number, s[end:], err
 }
 
 // ParseBytes reads a size such as 10KiB.
 func ParseBytes(s string) (Bytes, error) {
-	n, unit, err := splitUnit(s)
+	n, unit, err := SplitUnit(s)
 	factor, ok := byteUnits()[unit]
 	switch {
 	case err != nil || !ok:
@@ -106,7 +108,7 @@ func ParseBytes(s string) (Bytes, error) {
 
 // ParseRate reads a rate such as 50/s.
 func ParseRate(s string) (Rate, error) {
-	n, unit, err := splitUnit(s)
+	n, unit, err := SplitUnit(s)
 	factor, ok := rateUnits()[unit]
 	switch {
 	case err != nil || !ok:
@@ -131,7 +133,7 @@ func ParseDuration(s string) (Duration, error) {
 
 // ParseBound reads a bound such as 1s, 4GiB, 50/s, 99% or 0.
 func ParseBound(s string) (Bound, error) {
-	n, unit, err := splitUnit(s)
+	n, unit, err := SplitUnit(s)
 	if err != nil {
 		return Bound{}, fmt.Errorf("%q is not a bound: write a number with a unit, such as 1s, 4GiB, 50/s or 99%%", s)
 	}

@@ -114,16 +114,25 @@ func (w *SteveWorkload) namespaces() []*Name {
 	return nil
 }
 
-// steve checks what the schema cannot say of a workload.
-func (v *validator) steve(path string, w *SteveWorkload, phase *Phase) {
-	load := phase.Load
+func (w *SteveWorkload) setDefaults(Load) {
+	if w.List != nil {
+		w.List.Pagination = or(w.List.Pagination, "k8s")
+		w.List.PageSize = or(w.List.PageSize, 100)
+	}
+}
+
+func (w *SteveWorkload) check(v *validator, path string, phase *Phase) {
+	switch local := v.target.Local; {
+	case local != nil && local.Steve != nil && !v.target.servesKubernetes():
+		v.fault(path, "Steve needs the API server: leave kubeAPIServer enabled")
+	case !v.target.servesSteve():
+		v.fault(path, "the target has no Steve: add steve: {} to spec.target.local, or steve: {url: …} to spec.target.borrowed")
+	}
 	switch {
 	case w.Get != nil:
 		v.filled(path+".get", *w.Get, phase.Cluster)
-	case w.Watch != nil && load.Open != nil:
-		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
-	case w.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
-		v.fault(path+".watch", "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
+	case w.Watch != nil:
+		v.endless(path+".watch", phase.Load)
 	}
 	l := w.List
 	if l == nil || !l.Verify {

@@ -35,58 +35,21 @@ func (s *Spec) Uses() []Use {
 	for _, resource := range s.Observe {
 		add("", resource, "list", "watch")
 	}
-	for _, step := range s.Steps {
-		for _, phase := range step.Phases {
-			if phase.Wait != nil {
-				add("", phase.Wait.Resource, "get", "list", "watch")
-				add("", "events", "list")
+	for _, phase := range s.Phases() {
+		if phase.Wait != nil {
+			add("", phase.Wait.Resource, "get", "list", "watch")
+			add("", "events", "list")
+		}
+		if phase.Kube != nil && phase.Kube.Bundle != nil && phase.Kube.Bundle.Ready {
+			for _, resource := range phase.Kube.Bundle.BecomeReady() {
+				add("", resource, "list", "watch")
 			}
-			if phase.Kube != nil && phase.Kube.Bundle != nil && phase.Kube.Bundle.Ready {
-				for _, resource := range phase.Kube.Bundle.BecomeReady() {
-					add("", resource, "list", "watch")
-				}
-			}
-			if phase.Kube != nil {
-				phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
-			}
+		}
+		if phase.Kube != nil {
+			phase.Kube.uses(func(resource Resource, verbs ...string) { add(phase.User, resource, verbs...) })
 		}
 	}
 	return all
-}
-
-func (k *KubeWorkload) uses(add func(Resource, ...string)) {
-	switch {
-	case k.Create != nil:
-		add(k.Create.resource(), "create")
-	case k.Get != nil:
-		add(k.Get.Resource, "get")
-	case k.Update != nil:
-		add(k.Update.Resource, "update")
-	case k.Patch != nil:
-		add(k.Patch.Resource, "patch")
-	case k.Delete != nil:
-		add(k.Delete.Resource, "delete")
-	case k.List != nil:
-		add(k.List.Resource, "list")
-		if k.List.Read == "watch-list" {
-			add(k.List.Resource, "watch")
-		}
-	case k.Watch != nil:
-		add(k.Watch.Resource, "watch")
-	case k.Churn != nil:
-		add(k.Churn.resource(), "create", "delete")
-	case k.Ring != nil:
-		add(k.Ring.resource(), "create", "delete")
-	case k.Bundle != nil:
-		k.Bundle.uses(add)
-	case k.Unbundle != nil && k.Unbundle.Bundle != nil:
-		for _, template := range k.Unbundle.Bundle.Templates {
-			add(k.Unbundle.Bundle.Objects(template).resource(), "delete")
-		}
-	}
-	for i := range k.Mix {
-		k.Mix[i].KubeWorkload.uses(add)
-	}
 }
 
 // resource is that of the objects, also of those of a template, as far as its
@@ -116,6 +79,17 @@ func (s *Spec) FillThroughAPI() {
 			p.Fill.Through = ThroughAPI
 		}
 	}
+}
+
+// Phases are those of all steps.
+func (s *Spec) Phases() []*Phase {
+	var all []*Phase
+	for i := range s.Steps {
+		for j := range s.Steps[i].Phases {
+			all = append(all, &s.Steps[i].Phases[j])
+		}
+	}
+	return all
 }
 
 // preparations are those of the spec and of all its steps.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plimsoll.dev/plimsoll/internal/measure"
 )
@@ -72,7 +71,7 @@ func (v *validator) preparations(path string, preparations []Preparation, growin
 		if plane := v.target.cluster(fill.Cluster); fill.Through == ThroughDatastore && (plane == nil || plane.Datastore.Etcd == nil) {
 			v.fault(path+".through", "only a local target's etcd can be filled directly: use api")
 		}
-		what := objects(fill.Resource, fill.Namespace) + fill.Cluster.inWords()
+		what := collectionInWords(fill.Resource, fill.Namespace) + fill.Cluster.inWords()
 		if fill.Template == "" {
 			if v.fills[what] > fill.Count || v.fills[what] == fill.Count && !growing {
 				v.fault(path, "an earlier fill has made %d %s already, under the same names; count is how many there are afterwards", v.fills[what], what)
@@ -115,7 +114,7 @@ func (v *validator) step(path string, step *Step) {
 			v.unmeasured[name] = !*step.Measured
 		}
 		if phase.Wait != nil {
-			v.waits(path+".wait", phase.Wait)
+			phase.Wait.check(v, path+".wait", phase)
 			continue
 		}
 		if phase.Background {
@@ -135,12 +134,13 @@ func (v *validator) phase(path string, phase *Phase) {
 	v.load(path+".load", phase)
 	v.reachable(path, phase.Cluster)
 	v.followed(path, phase)
-	switch workloads := phase.workloads(); {
-	case len(workloads) == 0:
-		v.fault(path, "has no workload: add kube, steve, disk or etcd")
+	asked := slices.DeleteFunc(phase.kinds(), func(k workloadKind) bool { return !k.asked })
+	switch all := strings.Join(Workloads(), ", "); {
+	case len(asked) == 0:
+		v.fault(path, "has no workload: add one of %s", all)
 		return
-	case len(workloads) > 1:
-		v.fault(path, "has more than one of kube, steve, disk and etcd: a phase has one workload")
+	case len(asked) > 1:
+		v.fault(path, "has more than one of %s: a phase has one workload", all)
 		return
 	}
 	if phase.Connections > phase.Load.Clients() && phase.Load.Clients() > 0 {
@@ -149,80 +149,16 @@ func (v *validator) phase(path string, phase *Phase) {
 	if phase.UserAgent != "" && phase.Kube == nil {
 		v.fault(path+".userAgent", "is that of requests to the Kubernetes API, and the phase makes none")
 	}
-	v.suits(path, phase)
-	if phase.Kube != nil {
-		v.kube(path+".kube", phase.Kube, phase)
-	}
-	if phase.Steve != nil {
-		v.steve(path+".steve", phase.Steve, phase)
-	}
-	if phase.Disk != nil {
-		v.disk(path+".disk", phase.Disk)
-	}
-	if phase.Etcd != nil {
-		v.etcd(path+".etcd", phase.Etcd, phase.Load)
-	}
+	asked[0].workload.check(v, path+"."+asked[0].field, phase)
 }
 
-// suits checks that the target has what the phase's workload is for.
-func (v *validator) suits(path string, phase *Phase) {
-	local := v.target.Local
+// endless checks the load of a watch, which goes on until its phase ends.
+func (v *validator) endless(path string, load Load) {
 	switch {
-	case phase.Kube != nil && !v.target.servesKubernetes():
-		v.fault(path+".kube", "the target serves no Kubernetes API")
-	case phase.Steve != nil && local != nil && local.Steve != nil && !v.target.servesKubernetes():
-		v.fault(path+".steve", "Steve needs the API server: leave kubeAPIServer enabled")
-	case phase.Steve != nil && !v.target.servesSteve():
-		v.fault(path+".steve", "the target has no Steve: add steve: {} to spec.target.local, or steve: {url: …} to spec.target.borrowed")
-	case phase.Disk != nil && v.target.Directory == nil && local == nil:
-		v.fault(path+".disk", "needs a target on this machine: directory or local")
-	case phase.Etcd != nil && local == nil && (v.target.Borrowed == nil || v.target.Borrowed.Etcd == nil):
-		v.fault(path+".etcd", "needs a local target, or a borrowed etcd")
-	}
-}
-
-func (v *validator) kube(path string, k *KubeWorkload, phase *Phase) {
-	load, cluster := phase.Load, phase.Cluster
-	switch {
-	case k.Create != nil:
-		v.objects(path+".create", *k.Create)
-	case k.Get != nil:
-		v.filled(path+".get", *k.Get, cluster)
-	case k.Update != nil:
-		v.filled(path+".update", k.Update.KubeSelection, cluster)
-		if !k.Update.Resource.HasPayload() {
-			v.fault(path+".update.resource", "%s have no payload to update", k.Update.Resource)
-		}
-	case k.Patch != nil:
-		v.filled(path+".patch", k.Patch.KubeSelection, cluster)
-	case k.Delete != nil:
-		v.filled(path+".delete", *k.Delete, cluster)
-		if open := load.Open; open != nil {
-			if arrivals := float64(open.Rate+open.RateTo) / 2 * time.Duration(open.Duration).Seconds(); arrivals > float64(k.Delete.Count) {
-				v.fault(path+".delete.count", "is %d, but about %.0f deletions would arrive", k.Delete.Count, arrivals)
-			}
-		}
-	case k.Churn != nil:
-		v.objects(path+".churn", k.Churn.Objects)
-	case k.Ring != nil:
-		v.objects(path+".ring", k.Ring.Objects)
-	case k.Bundle != nil:
-		v.bundle(path+".bundle", k.Bundle)
-	case k.Unbundle != nil && k.Unbundle.Bundle == nil:
-		v.fault(path+".unbundle.of", "no phase of a step before is called %q and makes bundles to stay", k.Unbundle.Of)
-	case k.Unbundle != nil && k.Unbundle.Bundle.Delete:
-		v.fault(path+".unbundle.of", "phase %s deletes its bundles itself", k.Unbundle.Of)
-	case k.Watch != nil && load.Open != nil:
-		v.fault(path+".watch", "a watch goes on until its phase ends: its load is a closed loop")
-	case k.Watch != nil && load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
-		v.fault(path+".watch", "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
-	}
-	for i := range k.Mix {
-		if mixed := &k.Mix[i].KubeWorkload; mixed.Mix != nil || mixed.Watch != nil || mixed.Bundle != nil || mixed.Unbundle != nil {
-			v.fault(fmt.Sprintf("%s.mix.%d", path, i), "neither a mix nor a watch nor bundles can be part of a mix")
-		} else {
-			v.kube(fmt.Sprintf("%s.mix.%d", path, i), mixed, phase)
-		}
+	case load.Open != nil:
+		v.fault(path, "a watch goes on until its phase ends: its load is a closed loop")
+	case load.Closed != nil && (load.Closed.Iterations > 0 || load.Closed.IterationsPerClient > 0):
+		v.fault(path, "a watch goes on until its phase ends: give it a duration rather than iterations, or make it a background phase")
 	}
 }
 
@@ -269,14 +205,10 @@ func (v *validator) load(path string, phase *Phase) {
 
 // filled checks that objects which an operation works on are made beforehand.
 func (v *validator) filled(path string, s KubeSelection, cluster Cluster) {
-	what := objects(s.Resource, s.Namespace) + cluster.inWords()
+	what := collectionInWords(s.Resource, s.Namespace) + cluster.inWords()
 	if made := v.fills[what]; s.Resource.HasPayload() && made < s.Count {
 		v.fault(path+".count", "is %d, but only %d %s are made: raise the count of a fill, or lower this one", s.Count, made, what)
 	}
-}
-
-func objects(resource Resource, namespace Name) string {
-	return fmt.Sprintf("%s in namespace %s", resource, namespace)
 }
 
 func (v *validator) objective(path string, o *Objective) {
@@ -380,43 +312,6 @@ func (v *validator) operation(path string, m measure.Measure, phase *Phase) {
 	case m.Clock == "response" && (phase.Load.Open == nil || !slices.Contains(whole, m.Operation)):
 		v.fault(path, "only whole operations of an open loop have response times; ask for %s.%s.service", m.Phase, m.Operation)
 	}
-}
-
-// Operations are the kinds of operations that the workload performs: the whole
-// ones, and then their parts.
-func (k *KubeWorkload) Operations() (whole, parts []string) {
-	switch {
-	case k.Create != nil:
-		return []string{"create"}, nil
-	case k.Get != nil:
-		return []string{"get"}, nil
-	case k.Update != nil:
-		return []string{"update"}, nil
-	case k.Patch != nil:
-		return []string{"patch"}, nil
-	case k.Delete != nil:
-		return []string{"delete"}, nil
-	case k.List != nil:
-		return []string{"walk"}, []string{"page", "first-byte"}
-	case k.Watch != nil:
-		return []string{"watch"}, []string{"first-event", "event"}
-	case k.Churn != nil:
-		return []string{"cycle"}, []string{"create", "delete"}
-	case k.Ring != nil:
-		return []string{"turn"}, []string{"create", "delete"}
-	case k.Bundle != nil:
-		return k.Bundle.operations()
-	case k.Unbundle != nil:
-		if k.Unbundle.Bundle != nil {
-			parts = k.Unbundle.Bundle.kinds("delete")
-		}
-		return []string{"unbundle"}, parts
-	}
-	for i := range k.Mix {
-		w, p := k.Mix[i].KubeWorkload.Operations()
-		whole, parts = append(whole, w...), append(parts, p...)
-	}
-	return whole, parts
 }
 
 // NearMiss gives "; did you mean …?" if one of the names is close to name.

@@ -46,13 +46,7 @@ func (*Wait) Operations() (whole, parts []string) { return []string{"wait"}, nil
 
 // InWords says what is waited for.
 func (w *Wait) InWords() string {
-	where := ""
-	switch {
-	case w.Namespaces > 0:
-		where = fmt.Sprintf(" in namespaces %s-0 to %s-%d", w.Namespace, w.Namespace, w.Namespaces-1)
-	case w.Namespace != "":
-		where = " in namespace " + string(w.Namespace)
-	}
+	where := placeInWords(w.Namespace, w.Namespaces)
 	what := fmt.Sprintf("until %d %s%s are %s", w.Count, w.Resource, where, w.State)
 	if w.State == WaitGone {
 		what = fmt.Sprintf("until all %s%s are gone", w.Resource, where)
@@ -70,7 +64,7 @@ func (w *Wait) Covers(namespace string) bool {
 	return ok && err == nil && strconv.Itoa(n) == number && n < w.Namespaces && n >= 0
 }
 
-func (w *Wait) setDefaults() {
+func (w *Wait) setDefaults(Load) {
 	w.Timeout = or(w.Timeout, Duration(5*time.Minute))
 	w.Patience = or(w.Patience, Duration(30*time.Second))
 }
@@ -80,7 +74,6 @@ func (s *Step) waiting() {
 	if s.Wait == nil {
 		return
 	}
-	s.Wait.setDefaults()
 	s.Phases = append(s.Phases, Phase{Name: s.Name, Load: Load{Closed: &ClosedLoad{Clients: 1, Iterations: 1}}, Wait: s.Wait})
 	s.Wait = nil
 }
@@ -108,8 +101,7 @@ func (s *Spec) expectWaits() {
 	}
 }
 
-// waits checks what a phase waits for.
-func (v *validator) waits(path string, w *Wait) {
+func (w *Wait) check(v *validator, path string, _ *Phase) {
 	switch {
 	case !v.target.servesKubernetes():
 		v.fault(path, "the target serves no Kubernetes API, whose objects could be waited for")

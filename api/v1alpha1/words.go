@@ -104,45 +104,6 @@ func (d *DirectoryTarget) InWords() string {
 	return "on the disk of the results"
 }
 
-// InWords says what the workload does.
-func (k *KubeWorkload) InWords() string {
-	switch {
-	case k == nil:
-		return "nothing"
-	case k.Create != nil:
-		return "create " + k.Create.InWords()
-	case k.Get != nil:
-		return "get " + k.Get.inWords()
-	case k.Update != nil:
-		return "update " + k.Update.inWords()
-	case k.Patch != nil:
-		return fmt.Sprintf("patch (%s) %s", k.Patch.Type, k.Patch.inWords())
-	case k.Delete != nil:
-		return fmt.Sprintf("delete %d %s in namespace %s", k.Delete.Count, k.Delete.Resource, k.Delete.Namespace)
-	case k.List != nil:
-		return k.List.inWords()
-	case k.Watch != nil:
-		return "watch " + collectionInWords(k.Watch.Resource, k.Watch.Namespace)
-	case k.Churn != nil:
-		words := "create and delete " + k.Churn.InWords()
-		if k.Churn.Wait > 0 {
-			words += fmt.Sprintf(", %v apart", time.Duration(k.Churn.Wait))
-		}
-		return words
-	case k.Bundle != nil:
-		return k.Bundle.inWords()
-	case k.Unbundle != nil:
-		return k.Unbundle.inWords()
-	case k.Ring != nil:
-		return fmt.Sprintf("keep a ring of %d %s per client", k.Ring.Keep, k.Ring.InWords())
-	}
-	var kinds []string
-	for i := range k.Mix {
-		kinds = append(kinds, fmt.Sprintf("%d× %s", k.Mix[i].Weight, k.Mix[i].KubeWorkload.InWords()))
-	}
-	return "a mix of " + strings.Join(kinds, "; ")
-}
-
 // ResourcesInWords lists resources.
 func ResourcesInWords(resources []Resource) string {
 	var names []string
@@ -170,38 +131,22 @@ func (o Objects) InWords() string {
 	if o.Template != "" {
 		what = "objects of a template"
 	}
-	if o.Namespaces > 0 {
-		return fmt.Sprintf("%s in namespaces %s-0 to %s-%d", what, o.Namespace, o.Namespace, o.Namespaces-1)
-	}
-	if o.Namespace != "" {
-		what += " in namespace " + string(o.Namespace)
-	}
-	return what
-}
-
-func (s KubeSelection) inWords() string {
-	return fmt.Sprintf("single %s in namespace %s", s.Resource, s.Namespace)
-}
-
-func (l KubeList) inWords() string {
-	words := "list all " + collectionInWords(l.Resource, l.Namespace)
-	if l.PageSize > 0 {
-		words += fmt.Sprintf(" in pages of %d", l.PageSize)
-	}
-	if l.Read != "latest" {
-		words += ", read " + l.Read
-	}
-	if l.Encoding != "json" {
-		words += ", as " + l.Encoding
-	}
-	return words
+	return what + placeInWords(o.Namespace, o.Namespaces)
 }
 
 func collectionInWords(resource Resource, namespace Name) string {
-	if namespace == "" {
-		return string(resource)
+	return string(resource) + placeInWords(namespace, 0)
+}
+
+// placeInWords says in which of the namespaces of a name objects are; nothing, without a name.
+func placeInWords(namespace Name, namespaces int) string {
+	switch {
+	case namespaces > 0:
+		return fmt.Sprintf(" in namespaces %s-0 to %s-%d", namespace, namespace, namespaces-1)
+	case namespace != "":
+		return fmt.Sprintf(" in namespace %s", namespace)
 	}
-	return fmt.Sprintf("%s in namespace %s", resource, namespace)
+	return ""
 }
 
 // BoundInWords gives the objective's bound, such as "≤ 1s".

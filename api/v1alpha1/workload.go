@@ -1,48 +1,57 @@
 package v1alpha1
 
-import "fmt"
-
 // Workload is what a phase does, of whatever kind.
 type Workload interface {
 	// Operations are the kinds of operations that it performs: the whole ones, and then their parts.
 	Operations() (whole, parts []string)
 	// InWords says what it does, for plans and reports.
 	InWords() string
+
+	setDefaults(Load)
+	// check finds what is wrong with it, and with the target for it. It has its defaults.
+	check(v *validator, path string, phase *Phase)
+}
+
+// workloadKind is a kind of workload that a phase may ask for, by a field.
+type workloadKind struct {
+	field    string
+	workload Workload
+	asked    bool
+}
+
+func (p *Phase) kinds() []workloadKind {
+	return []workloadKind{
+		{"kube", p.Kube, p.Kube != nil},
+		{"steve", p.Steve, p.Steve != nil},
+		{"disk", p.Disk, p.Disk != nil},
+		{"etcd", p.Etcd, p.Etcd != nil},
+	}
 }
 
 // Workloads are the fields of a phase of which one is set.
-func Workloads() []string { return []string{"kube", "steve", "disk", "etcd"} }
+func Workloads() []string {
+	var fields []string
+	for _, kind := range (&Phase{}).kinds() {
+		fields = append(fields, kind.field)
+	}
+	return fields
+}
 
 // Workload is the phase's one workload; nil, if it has none.
 func (p *Phase) Workload() Workload {
-	if all := p.workloads(); len(all) > 0 {
-		return all[0]
+	for _, kind := range p.kinds() {
+		if kind.asked {
+			return kind.workload
+		}
+	}
+	if p.Wait != nil {
+		return p.Wait
 	}
 	return nil
 }
 
 // InWords says what the phase's workload does, and where.
 func (p *Phase) InWords() string { return p.Workload().InWords() + p.Cluster.inWords() }
-
-func (p *Phase) workloads() []Workload {
-	var all []Workload
-	if p.Kube != nil {
-		all = append(all, p.Kube)
-	}
-	if p.Steve != nil {
-		all = append(all, p.Steve)
-	}
-	if p.Disk != nil {
-		all = append(all, p.Disk)
-	}
-	if p.Etcd != nil {
-		all = append(all, p.Etcd)
-	}
-	if p.Wait != nil {
-		all = append(all, p.Wait)
-	}
-	return all
-}
 
 // LoadInWords says what the load of the phase is; a wait is none.
 func (p *Phase) LoadInWords() string {
@@ -70,79 +79,3 @@ func (t Target) servesSteve() bool {
 
 // On says whether it is started.
 func (k KubeAPIServer) On() bool { return k.Enabled == nil || *k.Enabled }
-
-// Operations are a block or a batch of entries that is written and synced, and these two apart.
-func (*DiskWorkload) Operations() (whole, parts []string) {
-	return []string{"store"}, []string{"write", "sync"}
-}
-
-// InWords says what the workload does.
-func (w *DiskWorkload) InWords() string {
-	if s := w.Sequential; s != nil {
-		how := ", through the page cache"
-		if s.Direct {
-			how = ", past the page cache"
-		}
-		return fmt.Sprintf("write blocks of %v to a file of %v, each made to last by %s%s", s.Block, s.File, s.Sync, how)
-	}
-	wal := w.WAL
-	sizes := wal.Entry.String()
-	if wal.EntryTo != wal.Entry {
-		sizes += " to " + wal.EntryTo.String()
-	}
-	return fmt.Sprintf("write entries of %s, up to %d to an fdatasync, to preallocated segments of %v", sizes, wal.Batch, wal.Segment)
-}
-
-// Operations are those of etcd's API.
-func (w *EtcdWorkload) Operations() (whole, parts []string) {
-	switch {
-	case w.Put != nil:
-		return []string{"put"}, nil
-	case w.Range != nil:
-		return []string{"range"}, nil
-	case w.Txn != nil:
-		return []string{"txn"}, nil
-	case w.Delete != nil:
-		return []string{"delete"}, nil
-	case w.Watch != nil:
-		return []string{"watch"}, []string{"event"}
-	case w.Lease != nil:
-		return []string{"lease"}, []string{"grant", "revoke"}
-	case w.KubeCreate != nil:
-		return []string{"create"}, nil
-	case w.KubeUpdate != nil: // what an update comes to, and the requests that it takes
-		return []string{"update"}, []string{"attempt", "read-back"}
-	case w.KubeDelete != nil:
-		return []string{"delete"}, nil
-	}
-	return []string{"walk"}, []string{"page"}
-}
-
-// InWords says what the workload does.
-func (w *EtcdWorkload) InWords() string {
-	switch {
-	case w.Put != nil:
-		return "put " + w.Put.inWords()
-	case w.Range != nil:
-		return "read " + w.Range.inWords()
-	case w.Txn != nil:
-		return fmt.Sprintf("transactions of %d puts of %s", w.Txn.Puts, w.Txn.inWords())
-	case w.Delete != nil:
-		return "delete " + w.Delete.inWords()
-	case w.Watch != nil:
-		return "watch all keys"
-	case w.Lease != nil:
-		return "grant and revoke leases"
-	case w.KubeCreate != nil:
-		return "create, as kube-apiserver does, " + w.KubeCreate.inWords()
-	case w.KubeUpdate != nil:
-		return "update, as kube-apiserver does, " + w.KubeUpdate.inWords()
-	case w.KubeDelete != nil:
-		return "delete, as kube-apiserver does, " + w.KubeDelete.inWords()
-	}
-	return fmt.Sprintf("list %d keys, as kube-apiserver does, in pages of %d", w.KubeList.Keys, w.KubeList.PageSize)
-}
-
-func (k EtcdKeys) inWords() string {
-	return fmt.Sprintf("%s keys of %v with values of %v", k.Order, k.KeySize, k.ValueSize)
-}

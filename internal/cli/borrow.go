@@ -60,11 +60,9 @@ func (f *clusterFlags) borrow(p *plan.Plan) error {
 
 // stevePhase is the name of a phase that loads a Steve; empty without one.
 func stevePhase(spec *v1.Spec) v1.Name {
-	for _, step := range spec.Steps {
-		for _, phase := range step.Phases {
-			if phase.Steve != nil {
-				return phase.Name
-			}
+	for _, phase := range spec.Phases() {
+		if phase.Steve != nil {
+			return phase.Name
 		}
 	}
 	return ""

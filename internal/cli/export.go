@@ -60,7 +60,6 @@ all of its runs, of which each row has the number, or those of --run or --varian
   plimsoll export results --run 1 --by time --metrics process_resident_memory_bytes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.changed = cmd.Flags().Changed
 			if err := flags.check(); err != nil {
 				return usage(err)
 			}
@@ -82,16 +81,21 @@ all of its runs, of which each row has the number, or those of --run or --varian
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&flags.metrics, "metrics", nil, "PromQL `expressions`, with commas between them; may be given several times (default: those of the write-up)")
-	cmd.Flags().StringVar(&flags.by, "by", "objects", "what rows go by: `objects` or time")
-	cmd.Flags().IntVar(&flags.run, "run", 0, "`number` of the one run in a results directory (default: all)")
-	cmd.Flags().StringVar(&flags.variant, "variant", "", "`name` of the variant whose runs are put into the table (default: all)")
-	cmd.Flags().DurationVar(&flags.from, "from", 0, "beginning, as an `offset` from the run's start (default: of the measured steps)")
-	cmd.Flags().DurationVar(&flags.to, "to", 0, "end, as an `offset` from the run's start (default: of the measured steps)")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "`file` to write to, instead of standard output")
+	flags.register(cmd)
 	prometheus.register(cmd, "ask")
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"objects", "time"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+func (f *exportFlags) register(cmd *cobra.Command) {
+	f.changed = cmd.Flags().Changed
+	cmd.Flags().StringArrayVar(&f.metrics, "metrics", nil, "PromQL `expressions`, with commas between them; may be given several times (default: those of the write-up)")
+	cmd.Flags().StringVar(&f.by, "by", "objects", "what rows go by: `objects` or time")
+	cmd.Flags().IntVar(&f.run, "run", 0, "`number` of the one run in a results directory (default: all)")
+	cmd.Flags().StringVar(&f.variant, "variant", "", "`name` of the variant whose runs are put into the table (default: all)")
+	cmd.Flags().DurationVar(&f.from, "from", 0, "beginning, as an `offset` from the run's start (default: of the measured steps)")
+	cmd.Flags().DurationVar(&f.to, "to", 0, "end, as an `offset` from the run's start (default: of the measured steps)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "`file` to write to, instead of standard output")
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"objects", "time"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *exportFlags) check() error {

@@ -194,33 +194,22 @@ func (e *experiment) conclude(ctx context.Context, failure error) error {
 // verdictOf is the error that a result stands for: runs that measured plimsoll
 // itself, or objectives that were missed. A search misses some on purpose, but not with its first value.
 func verdictOf(result *analysis.Result, searched bool) error {
-	for _, run := range result.Runs {
-		if run.Status == analysis.Invalid {
-			return &codedError{code: exitInvalid}
-		}
+	if slices.ContainsFunc(result.Runs, func(run *analysis.Run) bool { return run.Status == analysis.Invalid }) {
+		return &codedError{code: exitInvalid}
 	}
+	missed := slices.ContainsFunc(result.Runs, missedObjective)
 	if searched {
-		if slices.ContainsFunc(result.LoadLines, func(l *analysis.LoadLine) bool { return l.Held == nil }) {
-			return &codedError{code: exitObjective}
-		}
-		return nil
+		missed = slices.ContainsFunc(result.LoadLines, func(l *analysis.LoadLine) bool { return l.Held == nil })
 	}
-	if missedObjectives(result) > 0 {
+	if missed {
 		return &codedError{code: exitObjective}
 	}
 	return nil
 }
 
-func missedObjectives(result *analysis.Result) int {
-	missed := 0
-	for _, run := range result.Runs {
-		for _, o := range run.Objectives {
-			if !o.Held {
-				missed++
-			}
-		}
-	}
-	return missed
+// missedObjective says whether a run missed one.
+func missedObjective(run *analysis.Run) bool {
+	return slices.ContainsFunc(run.Objectives, func(o analysis.Objective) bool { return !o.Held })
 }
 
 // shownPath is a path as the user would write it.

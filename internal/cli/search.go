@@ -107,5 +107,5 @@ func (e *experiment) heldAll(ctx context.Context, probe plan.Run) (bool, error) 
 	case run.Status == analysis.Invalid:
 		return false, &codedError{fmt.Errorf("the search ends at %s=%s: %s", probe.Probe.Parameter, probe.Probe.Text, run.Reason), exitInvalid}
 	}
-	return !slices.ContainsFunc(run.Objectives, func(o analysis.Objective) bool { return !o.Held }), nil
+	return !missedObjective(run), nil
 }

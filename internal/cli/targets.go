@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net"
 	"net/url"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -52,10 +51,7 @@ func provideEtcd(ctx context.Context, env Environment, cluster *clusterFlags, sp
 func onThisMachine(endpoints []string) bool {
 	for _, endpoint := range endpoints {
 		u, err := url.Parse(endpoint)
-		if err != nil {
-			return false
-		}
-		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if err != nil || !loopback(u.Hostname()) {
 			return false
 		}
 	}

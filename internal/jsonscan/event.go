@@ -175,28 +175,17 @@ func (s *EventScanner) open(c byte) {
 
 // scanString follows a string to its closing quote and gives what is behind it.
 func (s *EventScanner) scanString(data []byte) []byte {
-	from := 0
-	if s.escaped {
-		s.escaped, from = false, 1
+	quote := closingQuote(data, &s.escaped)
+	if quote < 0 {
+		s.keep(data)
+		return nil
 	}
-	for {
-		i := bytes.IndexByte(data[from:], '"')
-		if i < 0 {
-			s.escaped = endsInEscape(data[from:])
-			s.keep(data)
-			return nil
-		}
-		quote := from + i
-		if !endsInEscape(data[from:quote]) {
-			s.keep(data[:quote])
-			s.inString = false
-			if s.matters() {
-				s.endString()
-			}
-			return data[quote+1:]
-		}
-		from = quote + 1
+	s.keep(data[:quote])
+	s.inString = false
+	if s.matters() {
+		s.endString()
 	}
+	return data[quote+1:]
 }
 
 // matters says whether strings of the innermost object are keys or values on

@@ -161,22 +161,32 @@ func (s *ListScanner) close() {
 
 // scanString follows a string to its closing quote and gives what is behind it.
 func (s *ListScanner) scanString(data []byte) []byte {
+	quote := closingQuote(data, &s.escaped)
+	if quote < 0 {
+		s.keep(data)
+		return nil
+	}
+	s.keep(data[:quote+1])
+	s.endString()
+	return data[quote+1:]
+}
+
+// closingQuote gives the place of the quote that ends the string which data goes
+// on with, or -1. escaped says, before and after, whether the next byte is escaped.
+func closingQuote(data []byte, escaped *bool) int {
 	from := 0
-	if s.escaped {
-		s.escaped, from = false, 1
+	if *escaped {
+		*escaped, from = false, 1
 	}
 	for {
 		i := bytes.IndexByte(data[from:], '"')
 		if i < 0 {
-			s.escaped = endsInEscape(data[from:])
-			s.keep(data)
-			return nil
+			*escaped = endsInEscape(data[from:])
+			return -1
 		}
 		quote := from + i
 		if !endsInEscape(data[from:quote]) {
-			s.keep(data[:quote+1])
-			s.endString()
-			return data[quote+1:]
+			return quote
 		}
 		from = quote + 1
 	}

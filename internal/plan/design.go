@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/design"
@@ -64,6 +65,38 @@ func primaryInfo(p v1.PrimaryMeasure, margin v1.Percent) design.Primary {
 	}
 	info.Better = cmp.Or(info.Better, measure.Lower)
 	return info
+}
+
+// checkComponents finds measures of components that no cell's target has; one
+// of the baseline's alone is not measured in the others.
+func (d *document) checkComponents(e *Experiment) {
+	var known []string
+	for _, cell := range e.Cells {
+		known = append(known, cell.Scenario.Spec.Target.Components()...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	check := func(list string, i int, field, text string) {
+		m, err := measure.Parse(text)
+		if err == nil && m.Component != "" && !slices.Contains(known, m.Component) {
+			d.fault([]string{"spec", list, strconv.Itoa(i), field}, "no component is called %q%s; there are %s",
+				m.Component, v1.NearMiss(m.Component, known), strings.Join(known, ", "))
+		}
+	}
+	for _, cell := range e.Cells {
+		spec := &cell.Scenario.Spec
+		for i, o := range spec.Objectives {
+			check("objectives", i, "measure", o.Measure)
+		}
+		for i, p := range spec.Primary {
+			check("primary", i, "measure", p.Measure)
+		}
+		for i, r := range spec.References {
+			check("references", i, "measure", r.Measure)
+			check("references", i, "ratio", r.Ratio)
+			check("references", i, "growth", r.Growth)
+		}
+	}
 }
 
 func (d *document) checkPromQL(path []string, expression string) {

@@ -72,7 +72,7 @@ type document struct {
 	patched map[string][]string // of what a variant changed, by path: the path in its patch
 
 	schema *jsonschema.Schema    // compiled when it is first needed
-	types  map[string]definition // of the schema, by their place in it
+	types  map[string]schemaType // of the schema, by name
 }
 
 type place struct{ line, column int }
@@ -81,7 +81,7 @@ type place struct{ line, column int }
 // makes a scenario for each of its cells. Its error, if the document has faults,
 // is *Problems with all of them.
 func Load(name string, source []byte, set map[string]string) (*Experiment, error) {
-	d := &document{name: name, places: map[string]place{}, set: set}
+	d := &document{name: name, places: map[string]place{}, set: set, types: schemaTypes()}
 	if err := d.parse(source); err != nil {
 		return nil, err
 	}
@@ -114,6 +114,7 @@ func Load(name string, source []byte, set map[string]string) (*Experiment, error
 	d.tree, d.variant = written, ""
 	d.checkUse(parameters, used)
 	if len(d.faults) == 0 {
+		d.checkComponents(e)
 		d.design(e, variants, axes, values)
 	}
 	if len(d.faults) > 0 {

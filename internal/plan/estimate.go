@@ -128,8 +128,7 @@ func creating(count, size int64, through v1.Way) time.Duration {
 func operationsOf(phase v1.Phase) (int64, time.Duration) {
 	switch load := phase.Load; {
 	case load.Open != nil:
-		d := time.Duration(load.Open.Duration)
-		return int64(float64(load.Open.Rate+load.Open.RateTo) / 2 * d.Seconds()), d
+		return int64(load.Open.Operations()), time.Duration(load.Open.Duration)
 	case load.Closed.IterationsPerClient > 0:
 		return int64(load.Closed.IterationsPerClient) * int64(load.Closed.Clients), 0
 	case load.Closed.Iterations > 0:

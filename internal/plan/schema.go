@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (d *document) checkSchema() {
 	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(d.schema.Validate(d.tree), &invalid) {
-		d.explain(invalid, d.types)
+		d.explain(invalid)
 	}
 }
 
@@ -51,106 +52,132 @@ func (d *document) compileSchema() error {
 	if err := compiler.AddResource(schemaURL, raw); err != nil {
 		return err
 	}
-	d.types = definitions(raw)
 	d.schema, err = compiler.Compile(schemaURL)
 	return err
 }
 
-// definition is what an error message needs of a schema type.
-type definition struct {
-	name   string
-	title  string
-	fields []string
+// schemaType is what merging, and words about faults, need of a type of the schema.
+type schemaType struct {
+	name, title string
+	fields      map[string]string // type by field, of lists that of their items
+	union       bool              // exactly one field is set
+	exclusive   []string          // fields of which one is set
+	keepsNull   bool              // null is a value, as with flags
 }
 
-// definitions reads the schema's types by their place in it.
-func definitions(raw any) map[string]definition {
+// schemaTypes reads the types of the built-in schema by name; none of a damaged
+// one, which the schema check says.
+func schemaTypes() map[string]schemaType {
+	type property struct {
+		Ref   string `json:"$ref"`
+		Items any    // a schema, or true
+	}
 	var schema struct {
 		Defs map[string]struct {
-			Title      string
-			Properties map[string]any
+			Title                string
+			Properties           map[string]property
+			AdditionalProperties any
 		} `json:"$defs"`
 	}
-	data, err := json.Marshal(raw)
-	if err != nil || json.Unmarshal(data, &schema) != nil {
-		return nil
+	types := map[string]schemaType{}
+	if json.Unmarshal(v1.Schema(), &schema) != nil {
+		return types
 	}
-	found := map[string]definition{}
+	unions := v1.Unions()
 	for name, def := range schema.Defs {
-		found["/$defs/"+name] = definition{name, def.Title, slices.Sorted(maps.Keys(def.Properties))}
+		_, isMap := def.AdditionalProperties.(map[string]any)
+		t := schemaType{name: name, title: def.Title, fields: map[string]string{}, union: unions[name] == 1, keepsNull: isMap}
+		if name == "Phase" {
+			t.exclusive = v1.Workloads()
+		}
+		for field, p := range def.Properties {
+			ref := p.Ref
+			if items, ok := p.Items.(map[string]any); ok {
+				ref, _ = items["$ref"].(string)
+			}
+			t.fields[field] = strings.TrimPrefix(ref, "#/$defs/")
+		}
+		types[name] = t
 	}
-	return found
+	return types
 }
 
+// known are the names of the type's fields.
+func (t schemaType) known() []string { return slices.Sorted(maps.Keys(t.fields)) }
+
 // explain adds a problem for every leaf of a validation error.
-func (d *document) explain(e *jsonschema.ValidationError, types map[string]definition) {
-	_, pointer, _ := strings.Cut(e.SchemaURL, "#")
-	known := types[pointer]
+func (d *document) explain(e *jsonschema.ValidationError) {
+	_, name, _ := strings.Cut(e.SchemaURL, "#/$defs/")
+	t := d.types[name]
 	path := e.InstanceLocation
-	field := func(name string) []string { return append(slices.Clone(path), name) }
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			near := v1.NearMiss(name, known.fields)
+			near := v1.NearMiss(name, t.known())
 			if near == "" {
-				near = "; known here are " + strings.Join(known.fields, ", ")
+				near = "; known here are " + strings.Join(t.known(), ", ")
 			}
-			d.fault(field(name), "unknown field%s", near)
+			d.fault(under(path, name), "unknown field%s", near)
 		}
+		return
 	case *kind.Required:
 		for _, name := range k.Missing {
 			d.fault(path, "the field %s is missing", name)
 		}
+		return
+	case *kind.AnyOf:
+		d.fault(path, "%s", t.notAny(e.Causes))
+		return
+	}
+	if words := t.not(e.ErrorKind); words != "" {
+		d.fault(path, "%s", words)
+		return
+	}
+	if len(e.Causes) == 0 {
+		d.fault(path, "%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+	}
+	for _, cause := range e.Causes {
+		d.explain(cause)
+	}
+}
+
+// not says why a value is none of the type; nothing, if that has other causes.
+func (t schemaType) not(why jsonschema.ErrorKind) string {
+	switch k := why.(type) {
 	case *kind.Type:
-		expected := "a value of type " + strings.Join(k.Want, " or ")
-		if known.title != "" {
-			expected = known.title
-		}
-		d.fault(path, "is of type %s, expected %s", k.Got, expected)
+		return fmt.Sprintf("is of type %s, expected %s", k.Got, cmp.Or(t.title, "a value of type "+strings.Join(k.Want, " or ")))
 	case *kind.Enum:
 		var options []string
 		for _, want := range k.Want {
 			options = append(options, fmt.Sprint(want))
 		}
-		d.fault(path, "%q is none of %s%s", fmt.Sprint(k.Got), strings.Join(options, ", "), v1.NearMiss(fmt.Sprint(k.Got), options))
+		return fmt.Sprintf("%q is none of %s%s", fmt.Sprint(k.Got), strings.Join(options, ", "), v1.NearMiss(fmt.Sprint(k.Got), options))
 	case *kind.Pattern:
-		expected := known.title
-		if expected == "" {
-			expected = "a value that matches " + k.Want
-		}
-		d.fault(path, "%q is not %s%s", k.Got, expected, nearUnit(k.Got, known.name))
+		return fmt.Sprintf("%q is not %s%s", k.Got, cmp.Or(t.title, "a value that matches "+k.Want), nearUnit(k.Got, t.name))
 	case *kind.Format:
-		d.fault(path, "%v%s", k.Err, nearUnit(fmt.Sprint(k.Got), known.name))
+		return fmt.Sprintf("%v%s", k.Err, nearUnit(fmt.Sprint(k.Got), t.name))
 	case *kind.MinProperties:
-		d.fault(path, "needs exactly one of %s", strings.Join(known.fields, ", "))
+		return "needs exactly one of " + strings.Join(t.known(), ", ")
 	case *kind.MaxProperties:
-		d.fault(path, "has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(known.fields, ", "))
+		return fmt.Sprintf("has %d fields, but exactly one of %s is allowed", k.Got, strings.Join(t.known(), ", "))
 	case *kind.MinItems:
-		d.fault(path, "is empty: it needs at least %d", k.Want)
+		return fmt.Sprintf("is empty: it needs at least %d", k.Want)
 	case *kind.Minimum:
-		d.fault(path, "is %s, but must be at least %s", k.Got.RatString(), k.Want.RatString())
+		return fmt.Sprintf("is %s, but must be at least %s", k.Got.RatString(), k.Want.RatString())
 	case *kind.Maximum:
-		d.fault(path, "is %s, but must be at most %s", k.Got.RatString(), k.Want.RatString())
-	case *kind.AnyOf:
-		expected := known.title
-		if expected == "" {
-			expected = "a single value"
-		}
-		for _, cause := range e.Causes {
-			if format, ok := cause.ErrorKind.(*kind.Format); ok {
-				d.fault(path, "%v", format.Err)
-				return
-			}
-		}
-		d.fault(path, "is not %s", expected)
-	default:
-		if len(e.Causes) == 0 {
-			d.fault(path, "%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
-		}
-		for _, cause := range e.Causes {
-			d.explain(cause, types)
+		return fmt.Sprintf("is %s, but must be at most %s", k.Got.RatString(), k.Want.RatString())
+	}
+	return ""
+}
+
+// notAny says why a value is of none of the forms that the type has.
+func (t schemaType) notAny(causes []*jsonschema.ValidationError) string {
+	for _, cause := range causes {
+		if format, ok := cause.ErrorKind.(*kind.Format); ok {
+			return format.Err.Error()
 		}
 	}
+	return "is not " + cmp.Or(t.title, "a single value")
 }
 
 // nearUnit finds the unit that was meant where only its case or a letter is wrong.

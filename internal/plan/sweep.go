@@ -151,8 +151,7 @@ func number(v any) (float64, bool) {
 	case int:
 		return float64(v), true
 	case string:
-		digits, _ := splitQuantity(v)
-		n, err := strconv.ParseFloat(digits, 64)
+		n, _, err := v1.SplitUnit(v)
 		return n, err == nil
 	}
 	return 0, false
@@ -163,18 +162,9 @@ func number(v any) (float64, bool) {
 func Quantity(v any) (value float64, unit string) {
 	value, _ = number(v)
 	if text, isText := v.(string); isText {
-		_, unit = splitQuantity(text)
+		_, unit, _ = v1.SplitUnit(text)
 	}
 	return value, unit
-}
-
-// splitQuantity takes 50/s apart into 50 and /s.
-func splitQuantity(text string) (digits, unit string) {
-	end := strings.IndexFunc(text, func(c rune) bool { return c != '.' && (c < '0' || c > '9') })
-	if end < 0 {
-		end = len(text)
-	}
-	return text[:end], text[end:]
 }
 
 func clone(value any) any {

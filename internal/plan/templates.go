@@ -31,14 +31,10 @@ func (d *document) checkFills(path []string, preparations []v1.Preparation) {
 }
 
 func (d *document) checkKube(path []string, k *v1.KubeWorkload) {
-	switch {
-	case k.Create != nil:
-		d.checkObjects(under(path, "create"), *k.Create)
-	case k.Churn != nil:
-		d.checkObjects(under(path, "churn"), k.Churn.Objects)
-	case k.Ring != nil:
-		d.checkObjects(under(path, "ring"), k.Ring.Objects)
-	case k.Bundle != nil:
+	if field, made := k.Makes(); made != nil {
+		d.checkObjects(under(path, field), *made)
+	}
+	if k.Bundle != nil {
 		d.checkBundle(under(path, "bundle", "templates"), k.Bundle)
 	}
 	for i := range k.Mix {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 )
 
 // variant is one alternative as written: a patch of the spec.
@@ -69,35 +67,28 @@ func (d *document) apply(v variant) {
 	if !ok || v.patch == nil {
 		return
 	}
-	m := merger{d, parseSchema()}
-	root["spec"] = m.merge(d.spec(), clone(v.patch), []string{"spec"}, v.path, "Spec")
-}
-
-// merger lays one tree over another. It knows the types of the document, since
-// where one of several fields is allowed the new one takes the place of the old.
-type merger struct {
-	*document
-	types map[string]schemaType
+	root["spec"] = d.merge(d.spec(), clone(v.patch), []string{"spec"}, v.path, "Spec")
 }
 
 // merge gives base with patch laid over it. path is where it is in the merged
-// document, from where it is in the patch, of the type called name.
-func (m merger) merge(base, patch any, path, from []string, name string) any {
+// document, from where it is in the patch, of the type called name: where one of
+// several fields of that is allowed, the new one takes the place of the old.
+func (d *document) merge(base, patch any, path, from []string, name string) any {
 	switch p := patch.(type) {
 	case map[string]any:
 		if b, ok := base.(map[string]any); ok {
-			return m.mergeMaps(b, p, path, from, m.types[name])
+			return d.mergeMaps(b, p, path, from, d.types[name])
 		}
 	case []any:
 		if b, ok := base.([]any); ok && named(b) && named(p) {
-			return m.mergeNamed(b, p, path, from, name)
+			return d.mergeNamed(b, p, path, from, name)
 		}
 	}
-	m.patched[strings.Join(path, ".")] = from
+	d.patched[strings.Join(path, ".")] = from
 	return patch
 }
 
-func (m merger) mergeMaps(base, patch map[string]any, path, from []string, t schemaType) any {
+func (d *document) mergeMaps(base, patch map[string]any, path, from []string, t schemaType) any {
 	for key, value := range patch {
 		if value == nil && !t.keepsNull {
 			delete(base, key)
@@ -108,13 +99,13 @@ func (m merger) mergeMaps(base, patch map[string]any, path, from []string, t sch
 				delete(base, other)
 			}
 		}
-		base[key] = m.merge(base[key], value, under(path, key), under(from, key), t.fields[key])
+		base[key] = d.merge(base[key], value, under(path, key), under(from, key), t.fields[key])
 	}
 	return base
 }
 
 // mergeNamed merges items of the same name; others are added.
-func (m merger) mergeNamed(base, patch []any, path, from []string, name string) any {
+func (d *document) mergeNamed(base, patch []any, path, from []string, name string) any {
 	for i, item := range patch {
 		fields := item.(map[string]any)
 		at := slices.IndexFunc(base, func(b any) bool { return b.(map[string]any)["name"] == fields["name"] })
@@ -122,7 +113,7 @@ func (m merger) mergeNamed(base, patch []any, path, from []string, name string) 
 			at = len(base)
 			base = append(base, nil)
 		}
-		base[at] = m.merge(base[at], item, under(path, strconv.Itoa(at)), under(from, strconv.Itoa(i)), name)
+		base[at] = d.merge(base[at], item, under(path, strconv.Itoa(at)), under(from, strconv.Itoa(i)), name)
 	}
 	return base
 }
@@ -147,14 +138,6 @@ func (d *document) fromPatch(path []string) []string {
 	return path
 }
 
-// schemaType is what merging needs of a type of the schema.
-type schemaType struct {
-	fields    map[string]string // type by field, of lists that of their items
-	union     bool              // exactly one field is set
-	keepsNull bool              // null is a value, as with flags
-	exclusive []string          // of which one is set
-}
-
 // alternatives are the fields that a field takes the place of.
 func (t schemaType) alternatives(field string) []string {
 	among := t.exclusive
@@ -165,41 +148,6 @@ func (t schemaType) alternatives(field string) []string {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(among), func(other string) bool { return other == field })
-}
-
-// parseSchema reads the types of the built-in schema by name.
-func parseSchema() map[string]schemaType {
-	type property struct {
-		Ref   string `json:"$ref"`
-		Items any    // a schema, or true
-	}
-	var schema struct {
-		Defs map[string]struct {
-			Properties           map[string]property
-			AdditionalProperties any
-		} `json:"$defs"`
-	}
-	types := map[string]schemaType{}
-	if json.Unmarshal(v1.Schema(), &schema) != nil {
-		return types // the schema check says so
-	}
-	unions := v1.Unions()
-	for name, def := range schema.Defs {
-		_, isMap := def.AdditionalProperties.(map[string]any)
-		t := schemaType{fields: map[string]string{}, union: unions[name] == 1, keepsNull: isMap}
-		for field, p := range def.Properties {
-			ref := p.Ref
-			if items, ok := p.Items.(map[string]any); ok {
-				ref, _ = items["$ref"].(string)
-			}
-			t.fields[field] = strings.TrimPrefix(ref, "#/$defs/")
-		}
-		types[name] = t
-	}
-	phase := types["Phase"]
-	phase.exclusive = v1.Workloads()
-	types["Phase"] = phase
-	return types
 }
 
 // changes lists what a patch changes, as PATH: VALUE.

@@ -264,3 +264,14 @@ func TestPlanOfAComparison(t *testing.T) {
 	}
 	golden(t, "compared.golden", out.String())
 }
+
+func TestAMeasureMayBeOfAComponentOfOneVariant(t *testing.T) {
+	source := strings.Replace(compared, "  prepare:", "  objectives: [{measure: maxRSS(etcd-2), max: 1GiB}]\n  prepare:", 1)
+	if _, err := Load("compared.yaml", []byte(source), nil); err != nil {
+		t.Errorf("etcd-2 is of variant three: %v", err)
+	}
+	want := `no component is called "etcd-4"; did you mean "etcd-1"?; there are etcd, etcd-1, etcd-2, etcd-3, kube-apiserver, plimsoll`
+	if _, err := Load("compared.yaml", []byte(strings.Replace(source, "etcd-2", "etcd-4", 1)), nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("etcd-4 is of none: error = %v", err)
+	}
+}
