@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"github.com/prometheus/procfs"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
 )
@@ -21,12 +20,10 @@ type runQueue struct {
 
 // newRunQueue names the series after those of the node_exporter for CPUs.
 func newRunQueue(component string, pid int) *runQueue {
-	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", component)}
-	}
 	return &runQueue{
 		pid: pid, seen: map[int]procfs.ProcSchedstat{},
-		waiting: name("process_schedstat_waiting_seconds_total"), obtained: name("process_schedstat_timeslices_total"),
+		waiting:  newSeries("process_schedstat_waiting_seconds_total", component),
+		obtained: newSeries("process_schedstat_timeslices_total", component),
 	}
 }
 
