@@ -175,3 +175,13 @@ func agent(userAgent string) string {
 func audits(spec v1alpha1.LocalTarget) bool {
 	return servesAPI(spec) && spec.KubeAPIServer.Audit != ""
 }
+
+// pipeSize holds a second of events of a busy API server.
+const pipeSize = 1 << 20
+
+// widen lets a pipe hold more than the 64 KiB of default, if the system allows it.
+func widen(pipe *os.File) {
+	if raw, err := pipe.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+	}
+}
