@@ -35,7 +35,7 @@ func Analyze(ctx context.Context, results *store.Results) (*Result, error) {
 		result.RunsPlanned = planned
 	}
 	if unlaid != nil {
-		result.warn("design", unlaid.Error(), "the plan is damaged: all runs of a kind are taken together, and none is a baseline", "")
+		result.Warnings.add("design", unlaid.Error(), "the plan is damaged: all runs of a kind are taken together, and none is a baseline", "")
 	}
 	return result, nil
 }
@@ -92,11 +92,11 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 		run.addClients(ctx, reader)
 		run.addGraphs(ctx, reader)
 	}
-	expressions := &remembering{evaluator: run.evaluatorOf(reader, stored), answers: map[string]answer{}}
+	expressions := run.expressionsOf(reader, stored)
 	run.expressions = expressions.answers
 	for _, p := range laid.Primary {
 		if p.PromQL != "" {
-			_, _ = expressions.values(ctx, p.PromQL, run.moments(run.measured()))
+			expressions.of(ctx, p.PromQL)
 		}
 	}
 	for _, info := range stored.Info.Objectives {
@@ -113,7 +113,7 @@ func analyzeRun(ctx context.Context, stored *store.Run, laid design.Design) *Run
 func (r *Run) openMetrics(stored *store.Run) *metrics.Reader {
 	reader, err := metrics.Open(stored.MetricsDir())
 	if err != nil {
-		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		r.Warnings.add("metrics", err.Error(), "", "")
 		return nil
 	}
 	return reader

@@ -54,7 +54,7 @@ func ask(ctx context.Context, run *store.Run, expressions []string, prometheus *
 			continue
 		}
 		answer := store.Answer{Expression: expression}
-		values, err := live{prometheus}.values(ctx, expression, at)
+		values, err := live(prometheus)(ctx, expression, at)
 		if answer.Series = metrics.Model(values); err != nil {
 			answer.Note = "not measured: " + err.Error()
 			errs = append(errs, err)

@@ -103,11 +103,11 @@ func judgedBy(t *testing.T, f *fixture, url string) {
 }
 
 func TestAPrometheusThatWasNeverAsked(t *testing.T) {
-	o := (&Run{}).evaluatorOf(nil, &store.Run{Info: store.RunInfo{Prometheus: "http://p"}})
-	if _, err := o.values(t.Context(), "up", moments{}); err == nil || !strings.Contains(err.Error(), "plimsoll report DIR --prometheus http://p") {
+	o := (&Run{}).expressionsOf(nil, &store.Run{Info: store.RunInfo{Prometheus: "http://p"}})
+	if _, err := o.evaluate(t.Context(), "up", moments{}); err == nil || !strings.Contains(err.Error(), "plimsoll report DIR --prometheus http://p") {
 		t.Errorf("error = %v, want the way to ask it", err)
 	}
-	if _, err := (kept{&store.Queries{Prometheus: "http://p"}}).values(t.Context(), "up", moments{}); err == nil || !strings.Contains(err.Error(), "http://p was not asked") {
+	if _, err := kept(&store.Queries{Prometheus: "http://p"})(t.Context(), "up", moments{}); err == nil || !strings.Contains(err.Error(), "http://p was not asked") {
 		t.Errorf("error = %v", err)
 	}
 }

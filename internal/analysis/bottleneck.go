@@ -72,7 +72,7 @@ func (r *Run) addMachine(ctx context.Context, reader *metrics.Reader) {
 	}
 	joined, err := Join(ctx, reader, r.stored.Info, 0, r.Duration, list)
 	if err != nil {
-		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		r.Warnings.add("metrics", err.Error(), "", "")
 		return
 	}
 	r.machine = joined

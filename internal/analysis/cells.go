@@ -43,10 +43,6 @@ func experimentOf(result *Result, laid design.Design) Experiment {
 	return e
 }
 
-func (e *Experiment) warn(about, what, why, mend string) {
-	e.Warnings = append(e.Warnings, Warning{about, what, why, mend})
-}
-
 // exclude names the runs that are in no comparison. The rules are fixed, and ask
 // how a run went and never what it measured.
 func (e *Experiment) exclude(runs []*Run) {

@@ -119,12 +119,6 @@ func audited(l labels.Labels) []ClientName {
 	return []ClientName{{cmp.Or(agent, "a client without a name"), OtherRole, false, byAudit}}
 }
 
-// writtenName is a phase's name without a point of its sweep.
-func writtenName(phase string) string {
-	name, _, _ := strings.Cut(phase, "@")
-	return name
-}
-
 // addClients counts who got what. Without a control plane, or an audit log, there
 // is nobody to tell from the load, and the operations say more of that.
 func (r *Run) addClients(ctx context.Context, reader *metrics.Reader) {
@@ -137,7 +131,7 @@ func (r *Run) addClients(ctx context.Context, reader *metrics.Reader) {
 	for _, t := range tallies() {
 		grown, err := r.increases(ctx, reader, t.expression, measured)
 		if err != nil {
-			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+			r.Warnings.add("metrics", err.Error(), "", "")
 			return
 		}
 		for _, g := range grown {

@@ -196,11 +196,9 @@ func (s side) phases() string {
 // phasesOf are the measured phases of a run, with what they do.
 func phasesOf(run *Run) facts {
 	f := facts{}
-	for _, step := range run.Steps {
-		for _, p := range step.Phases {
-			if step.Measured {
-				f[p.Name] = fmt.Sprintf("%s, %s, %d connections", p.Workload, p.Load, p.Connections)
-			}
+	for _, p := range run.Phases() {
+		if p.Measured {
+			f[p.Name] = fmt.Sprintf("%s, %s, %d connections", p.Workload, p.Load, p.Connections)
 		}
 	}
 	return f
@@ -208,7 +206,7 @@ func phasesOf(run *Run) facts {
 
 // warnOfStrangers names what differs between two directories.
 func (e *Experiment) warnOfStrangers(b, h side, pairs []pairing) {
-	e.warn("directories", "the runs of both were not made side by side",
+	e.Warnings.add("directories", "the runs of both were not made side by side",
 		"what the machine did to the one and not to the other looks like a difference; pairs of runs in blocks would not show it",
 		"make both alternatives variants of one scenario")
 	for _, s := range []side{b, h} {
@@ -233,7 +231,7 @@ func (e *Experiment) warnOfStrangers(b, h side, pairs []pairing) {
 	report := func(about, what string) {
 		if !seen[about+what] {
 			seen[about+what] = true
-			e.warn(about, "they differ in "+what, why, mend)
+			e.Warnings.add(about, "they differ in "+what, why, mend)
 		}
 	}
 	for _, p := range pairs {
@@ -268,6 +266,6 @@ func (e *Experiment) warnOfStrangers(b, h side, pairs []pairing) {
 		fewest = min(fewest, len(p.base.runs), len(p.head.runs))
 	}
 	if fewest < 4 {
-		e.warn("design", fmt.Sprintf("of 4 runs that are needed on each side there are %d", fewest), "with fewer there is no p value, and of one run nothing is known about how much runs differ", "run both with --repetitions 10")
+		e.Warnings.add("design", fmt.Sprintf("of 4 runs that are needed on each side there are %d", fewest), "with fewer there is no p value, and of one run nothing is known about how much runs differ", "run both with --repetitions 10")
 	}
 }

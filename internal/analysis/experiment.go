@@ -26,7 +26,7 @@ type Experiment struct {
 	// Excluded are runs that are in no comparison, by rules that were there before them.
 	Excluded []Exclusion `json:"excluded,omitempty"`
 	// Warnings are about the experiment as a whole.
-	Warnings []Warning `json:"warnings,omitempty"`
+	Warnings Warnings `json:"warnings,omitempty"`
 }
 
 // Cell is a combination of a variant and parameter values.

@@ -58,21 +58,12 @@ func (r *Run) addOutcomes(g gathered) {
 
 // addCurves draws the percentile curves of what was measured.
 func (r *Run) addCurves() {
-	for _, step := range r.Steps {
-		if !step.Measured {
-			continue
-		}
-		for _, phase := range step.Phases {
-			for _, operation := range phase.Operations {
-				clock, d := "response", operation.Response
-				if d == nil {
-					clock, d = "service", operation.Service
-				}
-				if d != nil {
-					r.Figures.Curves = append(r.Figures.Curves, Curve{
-						Phase: phase.Name, Operation: operation.Name, Clock: clock, Count: d.Count, Points: curve(d),
-					})
-				}
+	for _, phase := range r.Phases() {
+		for _, operation := range phase.Operations {
+			if clock, d := operation.MainClock(phase); d != nil && phase.Measured {
+				r.Figures.Curves = append(r.Figures.Curves, Curve{
+					Phase: phase.Name, Operation: operation.Name, Clock: string(clock), Count: d.Count, Points: curve(d),
+				})
 			}
 		}
 	}
@@ -133,7 +124,7 @@ func (r *Run) lines(ctx context.Context, reader *metrics.Reader, expression stri
 	end := r.Started.Add(time.Duration(len(r.Figures.Seconds)-1) * time.Second)
 	matrix, err := reader.Range(ctx, expression, r.Started, end, time.Second)
 	if err != nil {
-		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		r.Warnings.add("metrics", err.Error(), "", "")
 		return nil
 	}
 	var lines []Line

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -105,24 +106,9 @@ func (r *Run) breaches(within span) []breach {
 			}
 			continue
 		}
-		worst := map[int64]float64{} // of several series, by moment
-		for _, series := range r.expressions[o.PromQL].within(r.moments(within)) {
-			for _, p := range series.Floats {
-				if o.Max != nil && p.F > *o.Max || o.Min != nil && p.F < *o.Min {
-					if known, ok := worst[p.T]; !ok || o.Max != nil && p.F > known || o.Max == nil && p.F < known {
-						worst[p.T] = p.F
-					}
-				}
-			}
-		}
-		first := int64(math.MaxInt64)
-		for moment := range worst {
-			first = min(first, moment)
-			b.at = append(b.at, float64(moment-r.Started.UnixMilli())/1000)
-		}
-		if b.at != nil {
-			slices.Sort(b.at)
-			b.objective.Value, b.objective.Held = number(worst[first]), false
+		past := r.past(o, within)
+		if b.at = slices.Sorted(maps.Keys(past)); b.at != nil {
+			b.objective.Value, b.objective.Held = number(past[b.at[0]]), false
 			all = append(all, b)
 		}
 	}

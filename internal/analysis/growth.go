@@ -177,7 +177,7 @@ func grown(s Subject, cell design.Cell, parameter string, samples []valueAt, run
 		return nil
 	}
 	g.Fit = stats.LogLog(points)
-	g.InWords = GrowthWords(g.Fit, parameter, len(g.Points))
+	g.InWords = g.Fit.Words(parameter, len(g.Points))
 	for _, b := range boundsOn(s, runs) {
 		g.FirstPast = append(g.FirstPast, b.crossing(xs, ys, g.Points))
 	}

@@ -226,7 +226,7 @@ func (s *Step) has(o Objective) bool {
 
 // expressionWithin judges an expression over one step.
 func (r *Run) expressionWithin(o Objective, step *Step) Objective {
-	values := r.expressions[o.PromQL].within(r.moments(span{step.Start, step.End}))
+	values := r.expressionIn(o.PromQL, span{step.Start, step.End})
 	lowest, highest, n := extremes(values)
 	if n == 0 {
 		o.Value, o.N, o.Held = nil, 0, false
@@ -258,12 +258,8 @@ func (r *Run) firstPast(o Objective, step *Step) *float64 {
 		at = span{step.Start, step.End}
 	}
 	first := math.Inf(1)
-	for _, series := range r.expressions[o.PromQL].within(r.moments(at)) {
-		for _, p := range series.Floats {
-			if o.Max != nil && p.F > *o.Max || o.Min != nil && p.F < *o.Min {
-				first = min(first, float64(p.T-r.Started.UnixMilli())/1000)
-			}
-		}
+	for moment := range r.past(o, at) {
+		first = min(first, moment)
 	}
 	return number(first)
 }

@@ -25,16 +25,14 @@ func shortPhases(runs []*Run) []Warning {
 	var names []string
 	count, shortest := 0, shortPhase
 	for _, run := range runs {
-		for _, step := range run.Steps {
-			for _, phase := range step.Phases {
-				if !step.Measured || phase.Background || phase.End == 0 || phase.Seconds() >= shortPhase || run.excludedBy() != "" {
-					continue
-				}
-				count++
-				shortest = min(shortest, phase.Seconds())
-				if name := written(phase); !slices.Contains(names, name) {
-					names = append(names, name)
-				}
+		for _, phase := range run.Phases() {
+			if !phase.Measured || phase.Background || phase.End == 0 || phase.Seconds() >= shortPhase || run.excludedBy() != "" {
+				continue
+			}
+			count++
+			shortest = min(shortest, phase.Seconds())
+			if name := phase.Written(); !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}

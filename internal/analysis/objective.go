@@ -3,7 +3,6 @@ package analysis
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/measure"
 	"plimsoll.dev/plimsoll/internal/store"
@@ -11,7 +10,7 @@ import (
 
 // judge says whether the run kept a bound; at every point, if it is on a phase
 // that a sweep repeats.
-func (r *Run) judge(ctx context.Context, expressions evaluator, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
+func (r *Run) judge(ctx context.Context, expressions *expressions, steps []store.StepInfo, info store.ObjectiveInfo) []Objective {
 	if info.PromQL != "" {
 		return []Objective{r.judgeExpression(ctx, expressions, info)}
 	}
@@ -35,7 +34,7 @@ func atPoints(steps []store.StepInfo, info store.ObjectiveInfo) []store.Objectiv
 			continue
 		}
 		for _, phase := range step.Phases {
-			if written, _, _ := strings.Cut(phase.Name, "@"); written == m.Phase {
+			if writtenName(phase.Name) == m.Phase {
 				at, there := info, m
 				there.Phase = phase.Name
 				at.Measure, at.Name = there.String(), info.Name+" at "+step.Point.String()
@@ -63,7 +62,7 @@ func judgeMeasure(run *Run, info store.ObjectiveInfo) Objective {
 		return o
 	}
 	o.Value, o.N = &r.value, r.n
-	o.Held = (info.Max == nil || r.value <= *info.Max) && (info.Min == nil || r.value >= *info.Min)
+	o.Held = !info.Past(r.value)
 	if q, ok := measure.Quantile(m.Statistic); ok && q > 50 && !enough(r.n, q) {
 		o.Note = fmt.Sprintf("fewer than %d of %d samples lie beyond this percentile", tail, r.n)
 	}
@@ -163,7 +162,7 @@ func (o *Operation) sum(m measure.Measure, seconds float64) (reading, bool) {
 
 // time reads a statistic of one of the operation's times.
 func (o *Operation) time(m measure.Measure) (reading, bool) {
-	d := o.clock(m.Clock)
+	d := o.clock(store.Clock(m.Clock))
 	if d == nil {
 		return reading{}, false
 	}

@@ -73,7 +73,7 @@ func (r *Run) addObjects(ctx context.Context, reader *metrics.Reader) {
 		joined, err = Join(ctx, reader, r.stored.Info, 0, r.Duration, WriteUp())
 	}
 	if err != nil {
-		r.Warnings = append(r.Warnings, Warning{About: "metrics", What: err.Error()})
+		r.Warnings.add("metrics", err.Error(), "", "")
 		return
 	}
 	joined.Columns = append(counts.Columns, joined.Columns...)

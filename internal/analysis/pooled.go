@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"strings"
 )
@@ -14,31 +15,20 @@ func (g *group) pool() {
 		return // each run is under another load
 	}
 	found := map[CellTimes]*CellTimes{}
-	for _, run := range g.runs {
-		for _, step := range run.Steps {
-			for _, phase := range step.Phases {
-				if !step.Measured || phase.Background {
-					continue
-				}
-				for _, o := range phase.Operations {
-					clock := o.mainClock(phase)
-					d := o.clock(clock)
-					if d == nil || d.histogram == nil {
-						continue
-					}
-					key := CellTimes{Phase: written(phase), Operation: o.Name, Part: o.Part, Clock: clock}
-					if step.Point != nil {
-						key.Phase = phase.Name // which names its point
-					}
-					times := found[key]
-					if times == nil {
-						times = &CellTimes{Phase: written(phase), Operation: o.Name, Part: o.Part, Clock: clock, Point: step.Point}
-						found[key] = times
-						g.Times = append(g.Times, times)
-					}
-					times.Distribution = times.Distribution.with(d)
-				}
+	for step, phase := range g.measuredPhases() {
+		for _, o := range phase.Operations {
+			clock, d := o.MainClock(phase)
+			if d == nil || d.histogram == nil || phase.Background {
+				continue
 			}
+			key := CellTimes{Phase: phase.Name, Operation: o.Name, Part: o.Part, Clock: string(clock)}
+			times := found[key]
+			if times == nil {
+				times = &CellTimes{Phase: phase.Written(), Operation: o.Name, Part: o.Part, Clock: string(clock), Point: step.Point}
+				found[key] = times
+				g.Times = append(g.Times, times)
+			}
+			times.Distribution = times.Distribution.with(d)
 		}
 	}
 }
@@ -77,27 +67,23 @@ func check(groups []*group) {
 	for _, g := range groups {
 		for _, phase := range g.measuredPhases() {
 			for _, o := range phase.Operations {
-				asked[written(phase)] = asked[written(phase)] || phase.Verified || o.Reasons[limitIgnored] > 0
+				asked[phase.Written()] = asked[phase.Written()] || phase.Verified || o.Reasons[limitIgnored] > 0
 			}
 		}
 	}
 	for _, g := range groups {
 		found := map[string]*CellCheck{}
-		for _, run := range g.runs {
-			for _, step := range run.Steps {
-				for _, phase := range step.Phases {
-					if !step.Measured || !asked[written(phase)] {
-						continue
-					}
-					c := found[phase.Name]
-					if c == nil {
-						c = &CellCheck{Phase: written(phase), Point: step.Point}
-						found[phase.Name] = c
-						g.Checks = append(g.Checks, c)
-					}
-					c.add(phase)
-				}
+		for step, phase := range g.measuredPhases() {
+			if !asked[phase.Written()] {
+				continue
 			}
+			c := found[phase.Name]
+			if c == nil {
+				c = &CellCheck{Phase: phase.Written(), Point: step.Point}
+				found[phase.Name] = c
+				g.Checks = append(g.Checks, c)
+			}
+			c.add(phase)
 		}
 	}
 }
@@ -115,16 +101,17 @@ func (c *CellCheck) add(phase *Phase) {
 	}
 }
 
-func (g *group) measuredPhases() []*Phase {
-	var all []*Phase
-	for _, run := range g.runs {
-		for _, step := range run.Steps {
-			if step.Measured {
-				all = append(all, step.Phases...)
+// measuredPhases are those of all runs, each with its step.
+func (g *group) measuredPhases() iter.Seq2[*Step, *Phase] {
+	return func(yield func(*Step, *Phase) bool) {
+		for _, run := range g.runs {
+			for step, phase := range run.Phases() {
+				if phase.Measured && !yield(step, phase) {
+					return
+				}
 			}
 		}
 	}
-	return all
 }
 
 // warnOfLists says once, of the experiment, which cells' lists were not what was asked for.
@@ -140,7 +127,7 @@ func (e *Experiment) warnOfLists(groups []*group) {
 	} {
 		words := wherever(groups, w.of)
 		if words != "" {
-			e.warn("lists", w.what+": "+words, w.why, w.mend)
+			e.Warnings.add("lists", w.what+": "+words, w.why, w.mend)
 		}
 	}
 }

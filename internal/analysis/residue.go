@@ -27,12 +27,12 @@ func (e *Experiment) warnOfDesign(groups []*group) {
 	}
 	for _, g := range groups {
 		if len(g.runs) == 0 {
-			e.warn(g.name(), "no run of it is left to compare", "see the excluded runs", "run it again with plimsoll run --resume DIR, or mend what failed")
+			e.Warnings.add(g.name(), "no run of it is left to compare", "see the excluded runs", "run it again with plimsoll run --resume DIR, or mend what failed")
 		}
 	}
 	for _, v := range e.Design.Variants {
 		if !slices.ContainsFunc(groups, func(g *group) bool { return g.Variant == v.Name }) {
-			e.warn(cmp.Or(v.Name, v.Title), "was never run", "the experiment ended before", "go on with plimsoll run --resume DIR")
+			e.Warnings.add(cmp.Or(v.Name, v.Title), "was never run", "the experiment ended before", "go on with plimsoll run --resume DIR")
 		}
 	}
 	if fewest >= 0 && fewest < fewestBlocks {
@@ -43,7 +43,7 @@ func (e *Experiment) warnOfDesign(groups []*group) {
 				mend += "; or run again with --repetitions 10"
 			}
 		}
-		e.warn("design", fmt.Sprintf("of %d blocks that are needed there are %d", fewestBlocks, fewest),
+		e.Warnings.add("design", fmt.Sprintf("of %d blocks that are needed there are %d", fewestBlocks, fewest),
 			"with fewer there is no p value, and intervals are wide and take the noise to be normal; of one block nothing is known but what it measured",
 			mend)
 	}
@@ -120,24 +120,24 @@ func (e *Experiment) warnOfResidue(groups []*group) {
 	}
 	const why, mend = "what differs by accident cannot be told from what the variants change", "run the experiment again, all on one machine and with the same binaries"
 	for _, what := range differing(machines) {
-		e.warn("machine", "runs differ in "+what, why, mend)
+		e.Warnings.add("machine", "runs differ in "+what, why, mend)
 	}
 	for _, what := range differing(tools) {
-		e.warn("tool", "runs were made by several versions of "+what, why, mend)
+		e.Warnings.add("tool", "runs were made by several versions of "+what, why, mend)
 	}
 	var all []facts
 	reported := map[string]bool{}
 	for _, variant := range variants {
 		for _, what := range differing(byVariant[variant]) {
 			reported[what] = true
-			e.warn("components", "runs of the same variant differ in "+what, why, mend)
+			e.Warnings.add("components", "runs of the same variant differ in "+what, why, mend)
 		}
 		all = append(all, byVariant[variant]...)
 	}
 	for _, what := range differing(all) {
 		component, _, _ := strings.Cut(what, ":")
 		if !reported[what] && !e.changes(component) {
-			e.warn("components", "variants differ in "+what+", which no variant asks for", why, mend)
+			e.Warnings.add("components", "variants differ in "+what+", which no variant asks for", why, mend)
 		}
 	}
 }

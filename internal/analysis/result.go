@@ -4,6 +4,8 @@ package analysis
 
 import (
 	"cmp"
+	"iter"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -66,7 +68,7 @@ type Run struct {
 	Clients     []*Client         `json:"clients,omitempty"`
 	Health      *Health           `json:"health,omitempty"`
 	Profiles    []store.Profile   `json:"profiles,omitempty"`
-	Warnings    []Warning         `json:"warnings,omitempty"`
+	Warnings    Warnings          `json:"warnings,omitempty"`
 	Environment store.Environment `json:"environment"`
 
 	// Stopped says why the load was ended before the scenario was through: by the guard, or by an objective that
@@ -204,6 +206,13 @@ type Warning struct {
 	Mend  string `json:"mend,omitempty"`
 }
 
+// Warnings are what a reader must know of a run, or of an experiment.
+type Warnings []Warning
+
+func (w *Warnings) add(about, what, why, mend string) {
+	*w = append(*w, Warning{about, what, why, mend})
+}
+
 // Figures are the series that charts are drawn from. All share one time axis
 // of whole seconds since the run's start.
 type Figures struct {
@@ -262,15 +271,35 @@ type Point struct {
 	Quantile, Seconds float64
 }
 
-func (r *Run) phase(name string) *Phase {
-	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if phase.Name == name {
-				return phase
+// Phases are those of all steps, in their order, each with its step.
+func (r *Run) Phases() iter.Seq2[*Step, *Phase] {
+	return func(yield func(*Step, *Phase) bool) {
+		for _, step := range r.Steps {
+			for _, phase := range step.Phases {
+				if !yield(step, phase) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// phase is nil if the run has none of that name.
+func (r *Run) phase(name string) *Phase {
+	for _, phase := range r.Phases() {
+		if phase.Name == name {
+			return phase
+		}
+	}
 	return nil
+}
+
+// Written is the name that the phase has in the scenario, without the @value of a sweep's point.
+func (p *Phase) Written() string { return writtenName(p.Name) }
+
+func writtenName(phase string) string {
+	name, _, _ := strings.Cut(phase, "@")
+	return name
 }
 
 func (p *Phase) operation(name string) *Operation {
@@ -282,14 +311,16 @@ func (p *Phase) operation(name string) *Operation {
 	return nil
 }
 
-func (o *Operation) clock(name string) *Distribution {
-	switch name {
-	case "response":
-		return o.Response
-	case "service":
-		return o.Service
-	case "lag":
-		return o.Lag
+// MainClock is the clock that an operation is judged by, with its times, nil if
+// there are none: in an open loop, what a user waits; in a closed one, and of
+// parts, what the target took.
+func (o *Operation) MainClock(phase *Phase) (store.Clock, *Distribution) {
+	if phase.Loop == "open" && !o.Part {
+		return store.Response, o.Response
 	}
-	return nil
+	return store.Service, o.Service
+}
+
+func (o *Operation) clock(name store.Clock) *Distribution {
+	return map[store.Clock]*Distribution{store.Response: o.Response, store.Service: o.Service, store.Lag: o.Lag}[name]
 }

@@ -33,19 +33,17 @@ const (
 
 // check asks whether the run measured the target.
 func (r *Run) check(g gathered) {
-	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if !step.Measured || phase.End == 0 || phase.Count == 0 {
-				continue
-			}
-			if phase.lagged() {
-				r.invalidate(fmt.Sprintf("plimsoll handed a tenth of the arrivals of %s over more than %.1f ms late, which is most of their response time; lower the rate, or give plimsoll CPUs of its own",
-					phase.Name, *phase.Dispatch.P90*1000))
-			}
-			r.checkStreams(phase)
-			if !phase.Background {
-				r.checkSteady(phase, g)
-			}
+	for _, phase := range r.Phases() {
+		if !phase.Measured || phase.End == 0 || phase.Count == 0 {
+			continue
+		}
+		if phase.lagged() {
+			r.invalidate(fmt.Sprintf("plimsoll handed a tenth of the arrivals of %s over more than %.1f ms late, which is most of their response time; lower the rate, or give plimsoll CPUs of its own",
+				phase.Name, *phase.Dispatch.P90*1000))
+		}
+		r.checkStreams(phase)
+		if !phase.Background {
+			r.checkSteady(phase, g)
 		}
 	}
 	r.checkCPU()
@@ -78,13 +76,9 @@ func (p *Phase) lagged() bool {
 	return false
 }
 
-func (r *Run) warnOf(about, what, why, mend string) {
-	r.Warnings = append(r.Warnings, Warning{about, what, why, mend})
-}
-
 func (r *Run) checkStreams(phase *Phase) {
 	if phase.Connections > 0 && phase.Clients > streams*phase.Connections {
-		r.warnOf(phase.Name, fmt.Sprintf("%d clients share %d connections", phase.Clients, phase.Connections),
+		r.Warnings.add(phase.Name, fmt.Sprintf("%d clients share %d connections", phase.Clients, phase.Connections),
 			fmt.Sprintf("beyond about %d requests at once, an HTTP/2 connection queues them inside plimsoll, and that looks like time of the target", streams),
 			fmt.Sprintf("raise connections to %d at least", (phase.Clients+streams-1)/streams))
 	}
@@ -106,11 +100,11 @@ func (r *Run) checkCPU() {
 		}
 	}
 	if r.pausing > longPauses {
-		r.warnOf(generator, fmt.Sprintf("its garbage collector stopped plimsoll for %.1f %% of the time", r.pausing*100),
+		r.Warnings.add(generator, fmt.Sprintf("its garbage collector stopped plimsoll for %.1f %% of the time", r.pausing*100),
 			"an operation that ends in a pause seems to take longer than it did", "lower the load, or the number of clients")
 	}
 	if r.waiting > longWaits && r.waiting > own {
-		r.warnOf(generator, fmt.Sprintf("its threads waited for a CPU longer than they ran: %.2f of them waited on average, and %.2f ran", r.waiting, own),
+		r.Warnings.add(generator, fmt.Sprintf("its threads waited for a CPU longer than they ran: %.2f of them waited on average, and %.2f ran", r.waiting, own),
 			"plimsoll was short of CPU: it sends requests and sees answers that much later, which is in all times, also those of closed loops, whose lag does not show it",
 			"give it a CPU of its own, lower the load, or stop what else runs on the machine")
 	}
@@ -119,7 +113,7 @@ func (r *Run) checkCPU() {
 	case own > invalidCPU*cpus:
 		r.invalidate(fmt.Sprintf("plimsoll itself used %.2f of the %g CPUs, so it was the limit; lower the load, or run it on a machine with more CPUs", own, cpus))
 	case r.idle != nil && host.CPULimit == 0 && *r.idle < busyIdle*cpus && own > others:
-		r.warnOf(generator, fmt.Sprintf("the machine was busy throughout, and plimsoll used more CPU (%.2f) than the target (%.2f)", own, others),
+		r.Warnings.add(generator, fmt.Sprintf("the machine was busy throughout, and plimsoll used more CPU (%.2f) than the target (%.2f)", own, others),
 			"it takes CPU time that the target needs, and its own delays are in the times", "lower the load, or run the target elsewhere")
 	}
 }
@@ -144,13 +138,13 @@ func (r *Run) checkSteady(phase *Phase, g gathered) {
 			continue
 		}
 		rates, medians := s.bySecond(phase)
-		clock := operation.mainClock(phase)
+		clock, _ := operation.MainClock(phase)
 		for _, c := range []struct {
 			what   string
 			values []float64
-		}{{"the rate of " + operation.Name, rates}, {"the median " + clock + " time of " + operation.Name, medians}} {
+		}{{"the rate of " + operation.Name, rates}, {"the median " + string(clock) + " time of " + operation.Name, medians}} {
 			if change, unsteady := drift(c.values); unsteady {
-				r.warnOf(phase.Name, fmt.Sprintf("%s changed by %+.0f %% over the phase", c.what, change*100),
+				r.Warnings.add(phase.Name, fmt.Sprintf("%s changed by %+.0f %% over the phase", c.what, change*100),
 					"the target was not in a steady state, so figures of the whole phase depend on when it began and on how long it took",
 					"warm up longer, let it settle before the step, or measure longer")
 			}

@@ -92,7 +92,7 @@ func TestTheGeneratorMustNotBeTheLimit(t *testing.T) {
 
 func TestStreamsOfOneConnection(t *testing.T) {
 	for clients, want := range map[int]bool{200: false, 201: true} {
-		run := &Run{Steps: []*Step{{Measured: true, End: 1, Phases: []*Phase{{Name: "gets", End: 1, Count: 1, Clients: clients, Connections: 2}}}}}
+		run := &Run{Steps: []*Step{{Measured: true, End: 1, Phases: []*Phase{{Name: "gets", Measured: true, End: 1, Count: 1, Clients: clients, Connections: 2}}}}}
 		run.check(nil)
 		if (len(run.Warnings) == 1) != want {
 			t.Errorf("%d clients on 2 connections: %v", clients, run.Warnings)

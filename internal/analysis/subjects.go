@@ -2,8 +2,8 @@ package analysis
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/measure"
@@ -23,11 +23,9 @@ func subjectsOf(primary []design.Primary, runs []*Run) []Subject {
 		list.addMeasure(s, runs)
 	}
 	for _, run := range runs {
-		for _, step := range run.Steps {
-			for _, phase := range step.Phases {
-				if step.Measured && !phase.Background && phase.End > 0 {
-					list.addPhase(step.Point, phase)
-				}
+		for step, phase := range run.Phases() {
+			if phase.Measured && !phase.Background && phase.End > 0 {
+				list.addPhase(step.Point, phase)
 			}
 		}
 	}
@@ -79,46 +77,29 @@ func (l *subjects) addMeasure(s Subject, runs []*Run) {
 func pointsOf(phase string, runs []*Run) []store.Point {
 	var points []store.Point
 	for _, run := range runs {
-		for _, step := range run.Steps {
-			for _, p := range step.Phases {
-				if step.Point != nil && written(p) == phase && !slices.Contains(points, *step.Point) {
-					points = append(points, *step.Point)
-				}
+		for step, p := range run.Phases() {
+			if step.Point != nil && p.Written() == phase && !slices.Contains(points, *step.Point) {
+				points = append(points, *step.Point)
 			}
 		}
 	}
 	return points
 }
 
-// written is the name that a phase has in the scenario, without a point of its sweep.
-func written(p *Phase) string {
-	name, _, _ := strings.Cut(p.Name, "@")
-	return name
-}
-
 func (l *subjects) addPhase(point *store.Point, phase *Phase) {
-	name := written(phase)
+	name := phase.Written()
 	add := func(m measure.Measure) { l.addMeasured(m, point) }
 	add(measure.Measure{Statistic: "success", Phase: name})
 	for _, operation := range phase.Operations {
-		clock := operation.mainClock(phase)
+		clock, _ := operation.MainClock(phase)
 		for _, statistic := range []string{"mean", "p50", "p95", "p99", "max", "min"} {
-			add(measure.Measure{Statistic: statistic, Phase: name, Operation: operation.Name, Clock: clock})
+			add(measure.Measure{Statistic: statistic, Phase: name, Operation: operation.Name, Clock: string(clock)})
 		}
 		add(measure.Measure{Statistic: "rate", Phase: name, Operation: operation.Name})
 		if operation.Bytes > 0 {
 			add(measure.Measure{Statistic: "bytes", Phase: name, Operation: operation.Name})
 		}
 	}
-}
-
-// mainClock is the one that counts: in an open loop, what a user waits; in a
-// closed one, and of parts, what the target took.
-func (o *Operation) mainClock(phase *Phase) string {
-	if phase.Loop == "open" && !o.Part {
-		return string(store.Response)
-	}
-	return string(store.Service)
 }
 
 func (l *subjects) addMeasured(m measure.Measure, point *store.Point) {
@@ -139,7 +120,8 @@ func (s Subject) key() string {
 // asked for it, a percentile that a handful of operations decides.
 func (r *Run) read(s Subject) (reading, bool) {
 	if s.PromQL != "" {
-		return r.expressions[s.PromQL].largest()
+		_, highest, n := extremes(r.expressions[s.PromQL].values)
+		return reading{value: highest.F, n: n}, n > 0 && !math.IsInf(highest.F, 0)
 	}
 	m, err := measure.Parse(s.Measure)
 	if err != nil {
@@ -166,11 +148,9 @@ func (r *Run) phaseAt(phase string, point *store.Point) string {
 	if point == nil {
 		return phase
 	}
-	for _, step := range r.Steps {
-		for _, p := range step.Phases {
-			if step.Point != nil && *step.Point == *point && written(p) == phase {
-				return p.Name
-			}
+	for step, p := range r.Phases() {
+		if step.Point != nil && *step.Point == *point && p.Written() == phase {
+			return p.Name
 		}
 	}
 	return phase + "@" + point.String() // which it does not have

@@ -10,45 +10,38 @@ import (
 // warn adds what a reader of the numbers must know.
 func (r *Run) warn(stored *store.Run) {
 	for _, damage := range stored.Damage {
-		r.Warnings = append(r.Warnings, Warning{
-			About: "run directory", What: damage, Why: "the file is damaged or was cut short",
-			Mend: "what could be read is shown; run again for whole results",
-		})
+		r.Warnings.add("run directory", damage, "the file is damaged or was cut short", "what could be read is shown; run again for whole results")
 	}
-	for _, step := range r.Steps {
-		for _, phase := range step.Phases {
-			if step.Measured && phase.End > 0 {
-				r.warnPhase(phase)
-			}
+	for _, phase := range r.Phases() {
+		if phase.Measured && phase.End > 0 {
+			r.warnPhase(phase)
 		}
 	}
 	for _, e := range stored.Events {
 		switch e.Kind {
 		case store.SamplingFailed: // a scrape that failed may have been followed by others
-			r.Warnings = append(r.Warnings, Warning{About: "metrics", What: e.Message, Why: "there are gaps, or no values from then on"})
+			r.Warnings.add("metrics", e.Message, "there are gaps, or no values from then on", "")
 		case store.FaultBegan:
-			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), Why: "the scenario has this fault, and its numbers are about it"})
+			r.Warnings.add(e.Name, fmt.Sprintf("from %.1f s on: %s", e.At, e.Message), "the scenario has this fault, and its numbers are about it", "")
 		case store.Stopped:
-			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: fmt.Sprintf("the load was ended at %.1f s: %s", e.At, e.Message), Why: "so the scenario has it; what would have come next is not in the numbers"})
+			r.Warnings.add(e.Name, fmt.Sprintf("the load was ended at %.1f s: %s", e.At, e.Message), "so the scenario has it; what would have come next is not in the numbers", "")
 		case store.FaultMissed:
-			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "the fault never began: " + e.Message, Why: "its step was over before", Mend: "lower after, or give the phases more time"})
+			r.Warnings.add(e.Name, "the fault never began: "+e.Message, "its step was over before", "lower after, or give the phases more time")
 		case store.ProfileFailed:
-			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: "it could not be profiled: " + e.Message})
+			r.Warnings.add(e.Name, "it could not be profiled: "+e.Message, "", "")
 		case store.Restarted:
 			what, _, _ := strings.Cut(e.Message, "\n") // what follows is of its log
-			r.Warnings = append(r.Warnings, Warning{About: "components", What: fmt.Sprintf("at %.1f s: %s", e.At, what), Why: "it was started anew, and did nothing meanwhile; its log tells why it ended"})
+			r.Warnings.add("components", fmt.Sprintf("at %.1f s: %s", e.At, what), "it was started anew, and did nothing meanwhile; its log tells why it ended", "")
 		case store.WaitMissed:
-			r.Warnings = append(r.Warnings, Warning{About: e.Name, What: e.Message, Why: "what came next was measured on a target that was not as it should be", Mend: "see what keeps them, or raise the timeout of wait"})
+			r.Warnings.add(e.Name, e.Message, "what came next was measured on a target that was not as it should be", "see what keeps them, or raise the timeout of wait")
 		case store.Unsettled:
-			r.Warnings = append(r.Warnings, Warning{About: "settling", What: e.Message, Why: "what came next was measured on a busy target", Mend: "raise the timeout or cpus of settle"})
+			r.Warnings.add("settling", e.Message, "what came next was measured on a busy target", "raise the timeout or cpus of settle")
 		}
 	}
 }
 
 func (r *Run) warnPhase(phase *Phase) {
-	warn := func(what, why, mend string) {
-		r.Warnings = append(r.Warnings, Warning{About: phase.Name, What: what, Why: why, Mend: mend})
-	}
+	warn := func(what, why, mend string) { r.Warnings.add(phase.Name, what, why, mend) }
 	if phase.Count == 0 {
 		warn("no operation ended", "the phase was cut short, or its first operations were still under way", "give it more time, or look at the components' logs")
 		return

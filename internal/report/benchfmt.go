@@ -52,20 +52,15 @@ func benchUnits(result *analysis.Result) []string {
 // benchRun writes the lines of a cell's run: one for what is of the whole run,
 // and one for each point.
 func benchRun(b *strings.Builder, scenario string, cell *analysis.Cell, run int) {
-	var order []string
-	values := map[string]string{}
-	for _, m := range cell.Measures {
-		if run >= len(m.Values) || m.Values[run] == nil {
-			continue
+	measured := slices.DeleteFunc(slices.Clone(cell.Measures), func(m *analysis.CellMeasure) bool {
+		return run >= len(m.Values) || m.Values[run] == nil
+	})
+	for _, line := range groupBy(measured, func(m *analysis.CellMeasure) string { return benchName(scenario, m.Point) }) {
+		fmt.Fprintf(b, "%s 1", benchName(scenario, line[0].Point))
+		for _, m := range line {
+			fmt.Fprintf(b, " %s %s", strconv.FormatFloat(*m.Values[run], 'g', 9, 64), benchUnit(m.Subject))
 		}
-		name := benchName(scenario, m.Point)
-		if _, known := values[name]; !known {
-			order = append(order, name)
-		}
-		values[name] += " " + strconv.FormatFloat(*m.Values[run], 'g', 9, 64) + " " + benchUnit(m.Subject)
-	}
-	for _, name := range order {
-		fmt.Fprintf(b, "%s 1%s\n", name, values[name])
+		fmt.Fprintln(b)
 	}
 }
 

@@ -117,26 +117,24 @@ func outcomePanels(run *analysis.Run, colours colours) []panel {
 	}
 	var groups []*group
 	byKind := map[string]*group{}
-	for _, step := range run.Steps {
-		for _, phase := range step.Phases {
-			lines := linesOf(run.Figures, phase)
-			if len(lines) == 0 {
-				continue
-			}
-			kind := operationsKey(phase)
-			g := byKind[kind]
-			if g == nil {
-				g = &group{}
-				byKind[kind] = g
-				groups = append(groups, g)
-			}
-			g.phases = append(g.phases, phase.Name)
-			for _, line := range lines {
-				if line.Outcome == "ok" {
-					g.succeeded.add(line, colours)
-				} else {
-					g.others.add(line, colours)
-				}
+	for _, phase := range run.Phases() {
+		lines := linesOf(run.Figures, phase)
+		if len(lines) == 0 {
+			continue
+		}
+		kind := operationsKey(phase)
+		g := byKind[kind]
+		if g == nil {
+			g = &group{}
+			byKind[kind] = g
+			groups = append(groups, g)
+		}
+		g.phases = append(g.phases, phase.Name)
+		for _, line := range lines {
+			if line.Outcome == "ok" {
+				g.succeeded.add(line, colours)
+			} else {
+				g.others.add(line, colours)
 			}
 		}
 	}
@@ -298,20 +296,18 @@ func coloursOf(run *analysis.Run) colours {
 	c := colours{}
 	dealt, byName := 0, map[string]int{}
 	for _, measured := range []bool{true, false} {
-		for _, step := range run.Steps {
-			for _, phase := range step.Phases {
-				if phase.Measured != measured {
-					continue
+		for _, phase := range run.Phases() {
+			if phase.Measured != measured {
+				continue
+			}
+			for _, o := range phase.Operations {
+				colour, known := byName[o.Name]
+				if measured || !known {
+					colour = dealt % palette
+					dealt++
 				}
-				for _, o := range phase.Operations {
-					colour, known := byName[o.Name]
-					if measured || !known {
-						colour = dealt % palette
-						dealt++
-					}
-					c[phase.Name+"."+o.Name] = colour
-					byName[o.Name] = colour
-				}
+				c[phase.Name+"."+o.Name] = colour
+				byName[o.Name] = colour
 			}
 		}
 	}

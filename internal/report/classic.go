@@ -16,10 +16,8 @@ import (
 func Classic(w io.Writer, result *analysis.Result) error {
 	c := classic{}
 	for _, run := range result.Runs {
-		for _, step := range run.Steps {
-			for _, phase := range step.Phases {
-				c.phase(run, phase)
-			}
+		for _, phase := range run.Phases() {
+			c.phase(run, phase)
 		}
 	}
 	if c.Len() == 0 {
@@ -35,7 +33,7 @@ func (c *classic) line(format string, args ...any) { fmt.Fprintf(c, format+"\n",
 
 func (c *classic) phase(run *analysis.Run, phase *analysis.Phase) {
 	for _, operation := range phase.Operations {
-		clock, times := mainClock(phase, operation)
+		clock, times := operation.MainClock(phase)
 		if operation.Part || times == nil {
 			continue
 		}

@@ -93,27 +93,22 @@ func (f *curveFigure) labelRoom(curves []analysis.Curve) float64 {
 	return min(room, f.Width*0.3)
 }
 
-// curveScale maps quantiles and times to the plot.
-type curveScale struct {
-	figure           *curveFigure
-	nines            float64 // at the right edge
-	lowest, highest  float64 // logarithms of the times at the lower and upper edge
-	perNine, perTime float64
-}
+// curveScale maps quantiles, by their nines, and times to the plot.
+type curveScale struct{ nines, times axis }
 
 func (f *curveFigure) scale(curves []analysis.Curve) curveScale {
-	s := curveScale{figure: f, nines: 1, lowest: math.Inf(1), highest: math.Inf(-1)}
+	s := curveScale{
+		nines: axis{hi: 1, from: f.Left, to: f.Right},
+		times: axis{lo: math.Inf(1), hi: math.Inf(-1), from: f.Bottom, to: f.Top, log: true},
+	}
 	for _, c := range curves {
 		for _, p := range c.Points {
-			s.nines = max(s.nines, nines(p.Quantile))
-			s.lowest = min(s.lowest, math.Log10(timeFloor(p.Seconds)))
-			s.highest = max(s.highest, math.Log10(timeFloor(p.Seconds)))
+			s.nines.hi = max(s.nines.hi, nines(p.Quantile))
+			s.times.lo, s.times.hi = min(s.times.lo, timeFloor(p.Seconds)), max(s.times.hi, timeFloor(p.Seconds))
 		}
 	}
-	s.lowest, s.highest = roundDown(s.lowest), roundUp(s.highest)
-	s.perNine = (f.Right - f.Left) / s.nines
-	s.perTime = (f.Bottom - f.Top) / (s.highest - s.lowest)
-	s.grid()
+	s.times.lo, s.times.hi = roundDown(s.times.lo), roundUp(s.times.hi)
+	f.grid(s)
 	return s
 }
 
@@ -123,35 +118,32 @@ func nines(quantile float64) float64 { return -math.Log10(max(1-quantile, 1e-9))
 // timeFloor keeps times on a logarithmic axis; nothing real is faster.
 func timeFloor(s float64) float64 { return max(s, 1e-7) }
 
-// roundDown and roundUp move a logarithm to the next 1, 2 or 5.
-func roundDown(logarithm float64) float64 {
-	decade := math.Floor(logarithm)
-	for _, m := range []float64{5, 2, 1} {
-		if edge := decade + math.Log10(m); edge <= logarithm {
-			return edge
+// roundDown and roundUp move a value to the next 1, 2 or 5.
+func roundDown(v float64) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{5, 2} {
+		if m*decade <= v {
+			return m * decade
 		}
 	}
 	return decade
 }
 
-func roundUp(logarithm float64) float64 {
-	decade := math.Floor(logarithm)
-	for _, m := range []float64{1, 2, 5, 10} {
-		if edge := decade + math.Log10(m); edge > logarithm {
-			return edge
+func roundUp(v float64) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*decade > v {
+			return m * decade
 		}
 	}
-	return decade + 1
+	return 10 * decade
 }
 
-func (s curveScale) x(quantile float64) float64 { return s.figure.Left + nines(quantile)*s.perNine }
-func (s curveScale) y(time float64) float64 {
-	return s.figure.Bottom - (math.Log10(timeFloor(time))-s.lowest)*s.perTime
-}
+func (s curveScale) x(quantile float64) float64 { return s.nines.at(nines(quantile)) }
+func (s curveScale) y(time float64) float64     { return s.times.at(timeFloor(time)) }
 
 // grid rules the figure. Only decades are labelled where they are narrow.
-func (s curveScale) grid() {
-	f := s.figure
+func (f *curveFigure) grid(s curveScale) {
 	for _, percentile := range []string{"50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %", "99.99999 %"} {
 		var p float64
 		_, _ = fmt.Sscanf(percentile, "%f", &p)
@@ -159,18 +151,14 @@ func (s curveScale) grid() {
 			f.Columns = append(f.Columns, gridline{x, percentile})
 		}
 	}
-	for decade := math.Floor(s.lowest); decade <= s.highest; decade++ {
-		for _, m := range []float64{1, 2, 5} {
-			at := decade + math.Log10(m)
-			if at < s.lowest-1e-9 || at > s.highest+1e-9 {
-				continue
-			}
-			line := gridline{At: f.Bottom - (at-s.lowest)*s.perTime}
-			if m == 1 || s.perTime > 60 {
-				line.Label = brief(seconds(m * math.Pow(10, decade)))
-			}
-			f.Rows = append(f.Rows, line)
+	decades := logTicks(s.times, []float64{1}, 1)
+	wide := s.times.at(s.times.lo)-s.times.at(10*s.times.lo) > 60
+	for _, v := range logTicks(s.times, []float64{1, 2, 5}, 1) {
+		line := gridline{At: s.times.at(v)}
+		if wide || slices.Contains(decades, v) {
+			line.Label = brief(seconds(v))
 		}
+		f.Rows = append(f.Rows, line)
 	}
 }
 

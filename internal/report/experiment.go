@@ -77,7 +77,8 @@ func designWords(result *analysis.Result) string {
 func (p *printer) comparisons(result *analysis.Result) {
 	primary, exploratory := primaryFirst(result)
 	shown := shownOf(result)
-	for _, variant := range variantsOf(result.Comparisons) {
+	for _, compared := range groupBy(result.Comparisons, func(c *analysis.Comparison) string { return c.Variant }) {
+		variant := compared[0].Variant
 		of := func(all []*analysis.Comparison) []*analysis.Comparison {
 			return slices.DeleteFunc(slices.Clone(all), func(c *analysis.Comparison) bool { return c.Variant != variant })
 		}
@@ -93,16 +94,6 @@ func (p *printer) comparisons(result *analysis.Result) {
 		p.table(header, rows, "lrrrlr")
 	}
 	p.comparisonNotes(result, len(exploratory)-len(shown))
-}
-
-func variantsOf(comparisons []*analysis.Comparison) []string {
-	var names []string
-	for _, c := range comparisons {
-		if !slices.Contains(names, c.Variant) {
-			names = append(names, c.Variant)
-		}
-	}
-	return names
 }
 
 func exploratoryRows(p *printer, comparisons []*analysis.Comparison, titled bool) []table.Row {
@@ -132,20 +123,7 @@ func fitFirst(rows []table.Row, header table.Row) {
 
 // byPlace puts comparisons at the same values of axes together.
 func byPlace(comparisons []*analysis.Comparison) []*analysis.Comparison {
-	var order []string
-	groups := map[string][]*analysis.Comparison{}
-	for _, c := range comparisons {
-		where := whereWords(c.Axes, c.Point)
-		if groups[where] == nil {
-			order = append(order, where)
-		}
-		groups[where] = append(groups[where], c)
-	}
-	var all []*analysis.Comparison
-	for _, where := range order {
-		all = append(all, groups[where]...)
-	}
-	return all
+	return slices.Concat(groupBy(comparisons, func(c *analysis.Comparison) string { return whereWords(c.Axes, c.Point) })...)
 }
 
 // comparisonRows groups the rows by the values of the axes.
@@ -235,23 +213,26 @@ func legendWords(result *analysis.Result) string {
 
 // comparisonWarnings are those of primary comparisons, each once, with what it is about.
 func comparisonWarnings(result *analysis.Result) []string {
-	var order []string
-	about := map[string][]string{}
+	const most = 8
+	type told struct{ about, warning string }
+	var all []told
 	primary, _ := primaryFirst(result)
 	for _, c := range primary {
 		for _, w := range c.Warnings {
-			if about[w] == nil {
-				order = append(order, w)
-			}
-			if name := subjectWords(c.Subject); !slices.Contains(about[w], name) {
-				about[w] = append(about[w], name)
+			if t := (told{subjectWords(c.Subject), w}); !slices.Contains(all, t) {
+				all = append(all, t)
 			}
 		}
 	}
-	for i, w := range order {
-		order[i] = upperName(strings.Join(about[w], ", ")) + ": " + w
+	var sentences []string
+	for _, same := range groupBy(all, func(t told) string { return t.warning }) {
+		var about []string
+		for _, t := range same {
+			about = append(about, t.about)
+		}
+		sentences = append(sentences, upperName(strings.Join(about, ", "))+": "+same[0].warning)
 	}
-	return order[:min(len(order), 8)]
+	return sentences[:min(len(sentences), most)]
 }
 
 // cells prints the measures of an experiment that compares nothing.

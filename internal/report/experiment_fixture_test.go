@@ -228,7 +228,7 @@ func growthOf(subject analysis.Subject, variant, parameter string, scale, power 
 		g.Points = append(g.Points, analysis.GrowthPoint{Value: x, Summary: stats.Summarise(values)})
 	}
 	g.Fit = stats.LogLog(points)
-	g.InWords = analysis.GrowthWords(g.Fit, parameter, len(g.Points))
+	g.InWords = g.Fit.Words(parameter, len(g.Points))
 	return g
 }
 

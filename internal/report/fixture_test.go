@@ -150,8 +150,8 @@ func quickstartFigures() *analysis.Figures {
 	for _, step := range quickstartSteps()[1:] {
 		for _, phase := range step.Phases {
 			for _, o := range phase.Operations {
-				name, d := mainClock(phase, o)
-				curve(phase.Name, o.Name, name, d, 0.4)
+				name, d := o.MainClock(phase)
+				curve(phase.Name, o.Name, string(name), d, 0.4)
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func TestSweepHasThePublishedColumns(t *testing.T) {
 	half := 0.5
 	at := func(n float64, walk *analysis.Operation) *analysis.Step {
 		return &analysis.Step{Name: "list", Measured: true, Point: &store.Point{Parameter: "objects", Value: n}, Phases: []*analysis.Phase{{
-			Name: "walks", Operations: []*analysis.Operation{walk, {
+			Name: "walks", Measured: true, Operations: []*analysis.Operation{walk, {
 				Name: "first-byte", Part: true, Count: 5, Service: &analysis.Distribution{Count: 5, Mean: 0.02},
 			}},
 		}}}

@@ -5,10 +5,8 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/measure"
 )
 
 // graphRow is one quantity over time: a figure for each cell, side by side, on
@@ -97,7 +95,7 @@ func newGraphRow(g analysis.Graph, cells []graphCell, longest float64) graphRow 
 			}
 		}
 	}
-	names, left := highestLines(peaks)
+	names := highest(peaks, mostLines)
 	var tops []float64
 	for _, name := range names {
 		tops = append(tops, peaks[name])
@@ -105,7 +103,7 @@ func newGraphRow(g analysis.Graph, cells []graphCell, longest float64) graphRow 
 	for i, name := range names {
 		row.Legend = append(row.Legend, legendEntry{Colour: i % palette, Name: name})
 	}
-	if left > 0 {
+	if left := len(peaks) - len(names); left > 0 {
 		row.Legend = append(row.Legend, legendEntry{Colour: palette - 1, Dashed: true, Name: fmt.Sprintf("%d lower lines are not drawn", left)})
 	}
 	for i, cell := range cells {
@@ -119,24 +117,6 @@ func newGraphRow(g analysis.Graph, cells []graphCell, longest float64) graphRow 
 		row.Figures = append(row.Figures, f)
 	}
 	return row
-}
-
-// highestLines keeps the names of the highest peaks, in alphabetical order, and
-// says how many are left.
-func highestLines(peaks map[string]float64) (names []string, left int) {
-	for name := range peaks {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if peaks[a] != peaks[b] {
-			return choose(peaks[a] > peaks[b], -1, 1)
-		}
-		return strings.Compare(a, b)
-	})
-	left = max(0, len(names)-mostLines)
-	names = names[:len(names)-left]
-	slices.Sort(names)
-	return names, left
 }
 
 // lines are the medians over the runs of means of so many values each. A line
@@ -205,13 +185,7 @@ func drawGraph(g analysis.Graph, cell, class string, lines []drawnLine, names []
 	d := newDrawing(time.to, 196)
 	x := axis{lo: 0, hi: max(1, time.hi), from: 58, to: time.to - 12}
 	y, _ := around(append(tops, 0), false, 160, 8)
-	write := func(v float64) string { return choose(v == 0, "0", brief(quantityOf(v, g.Unit))) }
-	if g.Unit == string(measure.Bytes) {
-		y.hi = math.Pow(2, math.Ceil(math.Log2(y.hi)*2)/2) // so that binary ticks fit
-		d.frameAt(x, y, binaryTicks(y), tickSeconds, write)
-	} else {
-		d.frame(x, y, tickSeconds, write)
-	}
+	d.frameOf(g.Unit, x, &y, tickSeconds, usageWriter(g.Unit))
 	if len(lines) == 0 {
 		d.path("one", fmt.Sprintf("M%.1f %.1fL%.1f %.1f", x.from, y.at(0), x.to, y.at(0)))
 		d.text("tick", "middle", (x.from+x.to)/2, 88, "nothing")
@@ -222,25 +196,12 @@ func drawGraph(g analysis.Graph, cell, class string, lines []drawnLine, names []
 			continue
 		}
 		for _, span := range spans(lines[at].values) {
-			var path strings.Builder
+			var moments []float64
 			for j := span[0]; j < span[1]; j++ {
-				fmt.Fprintf(&path, "%s%.1f %.1f", choose(j == span[0], "M", "L"), x.at(float64(j)*bucket*analysis.GraphStep), y.at(lines[at].values[j]))
+				moments = append(moments, float64(j)*bucket*analysis.GraphStep)
 			}
-			d.path(fmt.Sprintf("median c%d", i%palette), path.String())
+			d.path(fmt.Sprintf("median c%d", i%palette), pathThrough(x, y, moments, lines[at].values[span[0]:span[1]]))
 		}
 	}
 	return d.svg(class, g.Title+" over time, "+cell)
-}
-
-// quantityOf writes a value of a graph.
-func quantityOf(v float64, unit string) string {
-	switch measure.Unit(unit) {
-	case measure.Seconds:
-		return seconds(v)
-	case measure.Bytes:
-		return memory(v)
-	case measure.PerSecond:
-		return rate(v)
-	}
-	return significant(v)
 }

@@ -262,12 +262,9 @@ func (p grownPlot) draw(at []float64, x axis, inTime bool, name string, writeX f
 	d := newDrawing(plotWidth, 216)
 	write := writerOf(p.metric.Unit)
 	if p.metric.Unit == string(measure.Bytes) {
-		y.hi = math.Pow(2, math.Ceil(math.Log2(y.hi)*2)/2) // so that binary ticks fit
-		write = func(v float64) string { return choose(v == 0, "0", brief(memory(v))) }
-		d.frameAt(x, y, binaryTicks(y), writeX, write)
-	} else {
-		d.frame(x, y, writeX, write)
+		write = usageWriter(p.metric.Unit)
 	}
+	d.frameOf(p.metric.Unit, x, &y, writeX, write)
 	if broke != nil && x.holds(*broke) {
 		d.line("broke", x.at(*broke), y.from, x.at(*broke), y.to)
 	}
@@ -321,13 +318,13 @@ func ribbonAlong(at, values []float64, x axis, inTime bool) ribbon {
 		if len(found) == 0 && !inTime {
 			continue
 		}
-		r.at = append(r.at, x.lo+(float64(i)+0.5)/float64(n)*(x.hi-x.lo))
+		at := x.lo + (float64(i)+0.5)/float64(n)*(x.hi-x.lo)
 		if len(found) == 0 {
-			r.lo, r.middle, r.hi = append(r.lo, math.NaN()), append(r.middle, math.NaN()), append(r.hi, math.NaN())
+			r.push(at, math.NaN(), math.NaN(), math.NaN())
 			continue
 		}
 		slices.Sort(found)
-		r.lo, r.middle, r.hi = append(r.lo, found[0]), append(r.middle, found[len(found)/2]), append(r.hi, found[len(found)-1])
+		r.push(at, found[0], found[len(found)/2], found[len(found)-1])
 	}
 	return r
 }

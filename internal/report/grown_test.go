@@ -90,7 +90,7 @@ func grownMemory(run *analysis.Run) *analysis.Growth {
 	}
 	line := stats.Linear(points)
 	g.Fit, g.Line = stats.LogLog(points), &line
-	g.InWords = analysis.GrowthWords(g.Fit, g.Parameter, len(g.Points))
+	g.InWords = g.Fit.Words(g.Parameter, len(g.Points))
 	return g
 }
 

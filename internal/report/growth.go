@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
@@ -15,21 +16,12 @@ const plotWidth = 360.0
 // newGrowthFigures draws each measure that grows: a figure per measure and
 // parameter, a curve per cell.
 func newGrowthFigures(result *analysis.Result) []figure {
-	var order []string
-	groups := map[string][]*analysis.Growth{}
-	for _, g := range result.Growth {
-		if g.Binned && len(result.Runs) == 1 {
-			continue // the run has it second by second
-		}
-		key := g.Name + "\x00" + g.Parameter
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], g)
-	}
+	drawn := slices.DeleteFunc(slices.Clone(result.Growth), func(g *analysis.Growth) bool {
+		return g.Binned && len(result.Runs) == 1 // the run has it second by second
+	})
 	var figures []figure
-	for _, key := range order {
-		if f, ok := growthFigure(result, groups[key]); ok && len(figures) < mostExploratory {
+	for _, group := range groupBy(drawn, func(g *analysis.Growth) [2]string { return [2]string{g.Name, g.Parameter} }) {
+		if f, ok := growthFigure(result, group); ok && len(figures) < mostExploratory {
 			figures = append(figures, f)
 		}
 	}

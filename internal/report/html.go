@@ -173,19 +173,17 @@ type resultCells struct {
 
 func resultGroups(run *analysis.Run) []resultGroup {
 	var groups []resultGroup
-	for _, step := range run.Steps {
-		for _, phase := range step.Phases {
-			group := resultGroup{Phase: phase}
-			for _, operation := range phase.Operations {
-				group.Rows = append(group.Rows, operationRows(phase, operation)...)
-			}
-			for _, dispatch := range dispatchOf(phase) {
-				group.Rows = append(group.Rows, resultCells{
-					Operation: dispatch, First: true, Span: 1, Clock: clock{"lag", phase.Dispatch}, Dispatch: true,
-				})
-			}
-			groups = append(groups, group)
+	for _, phase := range run.Phases() {
+		group := resultGroup{Phase: phase}
+		for _, operation := range phase.Operations {
+			group.Rows = append(group.Rows, operationRows(phase, operation)...)
 		}
+		for _, dispatch := range dispatchOf(phase) {
+			group.Rows = append(group.Rows, resultCells{
+				Operation: dispatch, First: true, Span: 1, Clock: clock{"lag", phase.Dispatch}, Dispatch: true,
+			})
+		}
+		groups = append(groups, group)
 	}
 	return groups
 }
@@ -199,8 +197,8 @@ func operationRows(phase *analysis.Phase, operation *analysis.Operation) []resul
 		return c.Name == "lag" && phase.Loop == "closed" && c.Max < notableLag
 	})
 	if len(clocks) == 0 {
-		name, _ := mainClock(phase, operation)
-		clocks = []clock{{Name: name}}
+		name, _ := operation.MainClock(phase)
+		clocks = []clock{{Name: string(name)}}
 	}
 	var rows []resultCells
 	for i, c := range clocks {
@@ -218,7 +216,7 @@ func operationRows(phase *analysis.Phase, operation *analysis.Operation) []resul
 
 // timesNote says how many operations the times are of, if not of all.
 func timesNote(phase *analysis.Phase, operation *analysis.Operation) string {
-	name, d := mainClock(phase, operation)
+	name, d := operation.MainClock(phase)
 	switch {
 	case d == nil:
 		return fmt.Sprintf("None of the %s operations has a %s time: none succeeded.", count(operation.Count), name)

@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/measure"
@@ -95,7 +95,7 @@ func peaksOf(result *analysis.Result, cells []*analysis.Cell, lines func(*analys
 // highest keeps the names of the highest peaks, in the order of the alphabet.
 func highest(peaks map[string]float64, most int) []string {
 	names := slices.Sorted(maps.Keys(peaks))
-	slices.SortStableFunc(names, func(a, b string) int { return compareFloats(peaks[b], peaks[a]) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(peaks[b], peaks[a]) })
 	names = names[:min(most, len(names))]
 	slices.Sort(names)
 	return names
@@ -136,35 +136,18 @@ func (o overlay) draw(result *analysis.Result, ribbons []ribbon, longest float64
 	}
 	d := newDrawing(plotWidth, 216)
 	x := axis{lo: 0, hi: longest, from: 62, to: plotWidth - 10}
-	if o.unit == string(measure.Bytes) {
-		y.hi = math.Pow(2, math.Ceil(math.Log2(y.hi)*2)/2) // so that binary ticks fit
-		d.frameAt(x, y, binaryTicks(y), tickSeconds, o.write)
-	} else {
-		d.frame(x, y, tickSeconds, o.write)
-	}
+	write := usageWriter(o.unit)
+	d.frameOf(o.unit, x, &y, tickSeconds, write)
 	f := figure{Title: o.title}
 	for _, r := range ribbons {
 		n := variantNumber(result, r.cell.Variant)
-		r.draw(d, x, y, n, o.write)
+		r.draw(d, x, y, n, write)
 		f.Legend = append(f.Legend, legendEntry{Colour: n % palette, Dashed: n%2 == 1, Name: fmt.Sprintf("%s (%s)", cellName(r.cell), plural(r.runs, "run", "runs"))})
 	}
 	d.text("tick", "end", plotWidth-8, 210, "time since measuring began")
 	d.text("tick", "start", 0, 210, o.unit)
 	f.Narrow = d.svg("usage", o.title+" over time: median over runs, and the band from the least to the greatest run")
 	return f, true
-}
-
-// write writes a value of the overlay on its axis.
-func (o overlay) write(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case o.unit == string(measure.Bytes):
-		return brief(memory(v))
-	case o.unit == string(measure.CPUs), o.unit == string(measure.Count):
-		return brief(significant(v))
-	}
-	return writerOf(o.unit)(v)
 }
 
 func cellName(cell *analysis.Cell) string {
@@ -224,50 +207,40 @@ func measuredSpan(run *analysis.Run) (from, to int) {
 
 // add sums up a span of seconds: the median of the runs' means, and the extremes of all seconds.
 func (r *ribbon) add(all [][]float64, from, to int) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	var means []float64
+	var means, every []float64
 	for _, line := range all {
-		sum, n := 0.0, 0
-		for i := from; i < min(to, len(line)); i++ {
-			if finite(line[i]) {
-				lo, hi = min(lo, line[i]), max(hi, line[i])
-				sum += line[i]
-				n++
-			}
-		}
-		if n > 0 {
-			means = append(means, sum/float64(n))
+		values := slices.DeleteFunc(slices.Clone(line[min(from, len(line)):min(to, len(line))]), func(v float64) bool { return !finite(v) })
+		if len(values) > 0 {
+			means, every = append(means, meanOf(values)), append(every, values...)
 		}
 	}
-	r.at = append(r.at, float64(from))
 	if len(means) == 0 {
-		r.middle, r.lo, r.hi = append(r.middle, math.NaN()), append(r.lo, math.NaN()), append(r.hi, math.NaN())
+		r.push(float64(from), math.NaN(), math.NaN(), math.NaN())
 		return
 	}
-	slices.Sort(means)
-	r.middle = append(r.middle, (means[(len(means)-1)/2]+means[len(means)/2])/2)
-	r.lo, r.hi = append(r.lo, lo), append(r.hi, hi)
+	r.push(float64(from), slices.Min(every), medianOf(means), slices.Max(every))
+}
+
+func (r *ribbon) push(at, lo, middle, hi float64) {
+	r.at, r.lo, r.middle, r.hi = append(r.at, at), append(r.lo, lo), append(r.middle, middle), append(r.hi, hi)
 }
 
 func (r *ribbon) draw(d *drawing, x, y axis, variant int, write func(float64) string) {
 	for _, span := range spans(r.middle) {
-		var up, down, line strings.Builder
-		for i := span[0]; i < span[1]; i++ {
-			fmt.Fprintf(&up, "%s%.1f %.1f", choose(i == span[0], "M", "L"), x.at(r.at[i]), y.at(r.hi[i]))
-			fmt.Fprintf(&line, "%s%.1f %.1f", choose(i == span[0], "M", "L"), x.at(r.at[i]), y.at(r.middle[i]))
-		}
-		for i := span[1] - 1; i >= span[0]; i-- {
-			fmt.Fprintf(&down, "L%.1f %.1f", x.at(r.at[i]), y.at(r.lo[i]))
-		}
+		at, middle := r.at[span[0]:span[1]], r.middle[span[0]:span[1]]
 		if r.runs > 1 {
-			d.path(fmt.Sprintf("ribbon f%d", variant%palette), up.String()+down.String()+"z")
+			around := slices.Concat(at, at)
+			slices.Reverse(around[len(at):])
+			edge := slices.Concat(r.hi[span[0]:span[1]], r.lo[span[0]:span[1]])
+			slices.Reverse(edge[len(at):])
+			d.path(fmt.Sprintf("ribbon f%d", variant%palette), pathThrough(x, y, around, edge)+"z")
 		}
-		if span[1]-span[0] <= 2 { // a line of one point has no length
-			for i := span[0]; i < span[1]; i++ {
-				d.dot(fmt.Sprintf("f%d", variant%palette), x.at(r.at[i]), y.at(r.middle[i]), 3, write(r.middle[i]))
+		if len(at) <= 2 { // a line of one point has no length
+			for i, v := range middle {
+				d.dot(fmt.Sprintf("f%d", variant%palette), x.at(at[i]), y.at(v), 3, write(v))
 			}
 		}
-		d.path(fmt.Sprintf("median c%d%s", variant%palette, choose(variant%2 == 1, " dashed", "")), line.String())
+		d.path(fmt.Sprintf("median c%d%s", variant%palette, choose(variant%2 == 1, " dashed", "")), pathThrough(x, y, at, middle))
 	}
 }
 
@@ -282,16 +255,6 @@ func spans(values []float64) [][2]int {
 		if i > from {
 			all = append(all, [2]int{from, i})
 		}
-	}
-	return all
-}
-
-// binaryTicks are powers of two, or multiples of one.
-func binaryTicks(a axis) []float64 {
-	step := math.Pow(2, math.Ceil(math.Log2(a.hi/5)))
-	var all []float64
-	for v := 0.0; v <= a.hi*1.0001; v += step {
-		all = append(all, v)
 	}
 	return all
 }

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,24 +13,7 @@ import (
 )
 
 // titleOf is what the scenario calls itself.
-func titleOf(result *analysis.Result) string {
-	if result.Title != "" {
-		return result.Title
-	}
-	return result.Scenario
-}
-
-// mainClock is the clock that an operation is judged by: response time where
-// an arrival process says when it was to start, service time elsewhere.
-func mainClock(phase *analysis.Phase, operation *analysis.Operation) (string, *analysis.Distribution) {
-	if operation.Response != nil {
-		return "response", operation.Response
-	}
-	if operation.Service == nil && phase.Loop == "open" && !operation.Part {
-		return "response", nil
-	}
-	return "service", operation.Service
-}
+func titleOf(result *analysis.Result) string { return cmp.Or(result.Title, result.Scenario) }
 
 // clock is one of an operation's times.
 type clock struct {
@@ -63,24 +47,22 @@ type tally struct {
 // that have something to tell although they did.
 func troublesOf(run *analysis.Run) []trouble {
 	var troubles []trouble
-	for _, step := range run.Steps {
-		for _, phase := range step.Phases {
-			for _, operation := range phase.Operations {
-				t := trouble{
-					Phase: phase.Name, Operation: operation.Name, Measured: phase.Measured, Count: operation.Count,
-					Outcomes: tallies(operation.Outcomes, "ok"), Reasons: tallies(operation.Reasons, ""),
-					Unsuccessful: operation.Unsuccessful,
-				}
-				if len(t.Outcomes)+len(t.Reasons) > 0 {
-					troubles = append(troubles, t)
-				}
+	for _, phase := range run.Phases() {
+		for _, operation := range phase.Operations {
+			t := trouble{
+				Phase: phase.Name, Operation: operation.Name, Measured: phase.Measured, Count: operation.Count,
+				Outcomes: tallies(operation.Outcomes, "ok"), Reasons: tallies(operation.Reasons, ""),
+				Unsuccessful: operation.Unsuccessful,
 			}
-			if phase.Dropped > 0 {
-				troubles = append(troubles, trouble{
-					Phase: phase.Name, Measured: phase.Measured, Count: phase.Count,
-					Outcomes: []tally{{"dropped", phase.Dropped}}, Reasons: tallies(phase.DropReasons, ""),
-				})
+			if len(t.Outcomes)+len(t.Reasons) > 0 {
+				troubles = append(troubles, t)
 			}
+		}
+		if phase.Dropped > 0 {
+			troubles = append(troubles, trouble{
+				Phase: phase.Name, Measured: phase.Measured, Count: phase.Count,
+				Outcomes: []tally{{"dropped", phase.Dropped}}, Reasons: tallies(phase.DropReasons, ""),
+			})
 		}
 	}
 	return troubles
@@ -95,10 +77,7 @@ func tallies(counts map[string]int64, without string) []tally {
 		}
 	}
 	slices.SortFunc(list, func(a, b tally) int {
-		if a.Count != b.Count {
-			return int(b.Count - a.Count)
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/measure"
 )
 
 // drawing gathers the marks of an SVG figure. Text and titles are escaped; class
@@ -149,7 +150,22 @@ func (d *drawing) frame(x, y axis, writeX, writeY func(float64) string) {
 	d.frameAt(x, y, y.ticks(34), writeX, writeY)
 }
 
-// frameAt is frame with the values to write at the left.
+// frameOf is frame for values of a unit from zero on: those in bytes have binary
+// ticks, for which the axis is stretched.
+func (d *drawing) frameOf(unit string, x axis, y *axis, writeX, writeY func(float64) string) {
+	if unit != string(measure.Bytes) {
+		d.frame(x, *y, writeX, writeY)
+		return
+	}
+	y.hi = math.Pow(2, math.Ceil(math.Log2(y.hi)*2)/2)
+	step := math.Pow(2, math.Ceil(math.Log2(y.hi/5)))
+	var ticks []float64
+	for v := 0.0; v <= y.hi*1.0001; v += step {
+		ticks = append(ticks, v)
+	}
+	d.frameAt(x, *y, ticks, writeX, writeY)
+}
+
 func (d *drawing) frameAt(x, y axis, ticks []float64, writeX, writeY func(float64) string) {
 	for _, v := range ticks {
 		at := y.at(v)
@@ -181,20 +197,35 @@ type legendEntry struct {
 	Name   string
 }
 
+// pathThrough joins points from one place of an axis to the next.
+func pathThrough(x, y axis, at, values []float64) string {
+	var b strings.Builder
+	for i, v := range values {
+		fmt.Fprintf(&b, "%s%.1f %.1f", choose(i == 0, "M", "L"), x.at(at[i]), y.at(v))
+	}
+	return b.String()
+}
+
 // tickSeconds writes a time on an axis.
 func tickSeconds(v float64) string { return brief(seconds(v)) }
 
 // writerOf writes values of a subject on an axis.
 func writerOf(unit string) func(float64) string {
+	return func(v float64) string { return brief(amount(v, analysis.Subject{Unit: unit})) }
+}
+
+// usageWriter writes on an axis what there is at a moment: bytes that are held,
+// and numbers that, as means, need not be whole.
+func usageWriter(unit string) func(float64) string {
 	return func(v float64) string {
-		switch unit {
-		case "seconds":
-			return tickSeconds(v)
-		case "bytes":
-			return brief(traffic(v))
-		case "":
-			return brief(amount(v, analysis.Subject{}))
+		switch {
+		case v == 0:
+			return "0"
+		case unit == string(measure.Bytes):
+			return brief(memory(v))
+		case unit == string(measure.CPUs), unit == string(measure.Count):
+			return brief(significant(v))
 		}
-		return brief(quantity(v, unit, ""))
+		return writerOf(unit)(v)
 	}
 }

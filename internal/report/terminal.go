@@ -94,17 +94,15 @@ func (p *printer) header(result *analysis.Result, run *analysis.Run) {
 // parts indented under it.
 func (p *printer) results(run *analysis.Run) {
 	var rows []table.Row
-	for _, step := range run.Steps {
-		for _, phase := range step.Phases {
-			if !phase.Measured {
-				continue
-			}
-			for i, operation := range phase.Operations {
-				rows = append(rows, resultRow(phase, operation, i == 0))
-			}
-			if len(phase.Operations) == 0 {
-				rows = append(rows, table.Row{phase.Name, absent, "0", absent, absent, absent, absent, absent, absent, absent})
-			}
+	for _, phase := range run.Phases() {
+		if !phase.Measured {
+			continue
+		}
+		for i, operation := range phase.Operations {
+			rows = append(rows, resultRow(phase, operation, i == 0))
+		}
+		if len(phase.Operations) == 0 {
+			rows = append(rows, table.Row{phase.Name, absent, "0", absent, absent, absent, absent, absent, absent, absent})
 		}
 	}
 	if len(rows) == 0 {
@@ -117,10 +115,10 @@ func (p *printer) results(run *analysis.Run) {
 }
 
 func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool) table.Row {
-	name, d := mainClock(phase, operation)
+	name, d := operation.MainClock(phase)
 	row := table.Row{
 		choose(first, oneLine(phase.Name), ""), choose(operation.Part, "  ", "") + oneLine(operation.Name),
-		count(operation.Count), rate(operation.Rate), share(operation.Outcomes["ok"], operation.Count), name,
+		count(operation.Count), rate(operation.Rate), share(operation.Outcomes["ok"], operation.Count), string(name),
 	}
 	if d == nil {
 		return append(row, absent, absent, absent, absent)

@@ -1,11 +1,8 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -190,51 +187,4 @@ func (t timesTable) gainRows() []table.Row {
 		}
 	}
 	return rows
-}
-
-// Times writes times.csv: a row for each cell, operation and point, with the
-// times of all its runs' operations together, in seconds, and how they stand to
-// the baseline, by runs. What is not known is empty.
-func Times(w io.Writer, result *analysis.Result) error {
-	axes := axesOf(result)
-	head := []string{"variant"}
-	for _, axis := range axes {
-		head = append(head, "axis_"+axis)
-	}
-	head = append(head, "point_parameter", "point_value", "phase", "operation", "clock", "runs", "count", "mean_seconds", "min_seconds",
-		"p50_seconds", "p90_seconds", "p95_seconds", "p99_seconds", "p99.9_seconds", "max_seconds", "lower_bounds")
-	for _, name := range []string{"speedup_mean", "speedup_max", "slowdown_min"} {
-		head = append(head, name, name+"_lo", name+"_hi")
-	}
-	rows := [][]string{head}
-	for _, t := range timesTables(result) {
-		for _, place := range t.Places {
-			for _, r := range place.Rows {
-				rows = append(rows, r.record(axes))
-			}
-		}
-	}
-	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
-		return fmt.Errorf("write times: %w", err)
-	}
-	return nil
-}
-
-func (r timesRow) record(axes []string) []string {
-	row := []string{r.Cell.Variant}
-	for _, axis := range axes {
-		row = append(row, r.Cell.Axes[axis])
-	}
-	if r.Point != nil {
-		row = append(row, r.Point.Parameter, number(r.Point.Value))
-	} else {
-		row = append(row, "", "")
-	}
-	d := r.CellTimes
-	row = append(row, d.Phase, d.Operation, d.Clock, strconv.Itoa(len(r.Cell.Runs)), strconv.FormatInt(d.Count, 10),
-		number(d.Distribution.Mean), number(d.Min), known(d.P50), known(d.P90), known(d.P95), known(d.P99), known(d.P999), number(d.Max), strconv.FormatInt(d.LowerBounds, 10))
-	for _, g := range []gain{r.Mean, r.Slowest, r.Fastest} {
-		row = append(row, known(g.Value), known(g.Lo), known(g.Hi))
-	}
-	return row
 }

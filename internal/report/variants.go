@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -29,18 +30,9 @@ const (
 // newPlaces draws the figures that hold variants against each other, for each
 // combination of the axes' values.
 func newPlaces(result *analysis.Result) []place {
-	var order []string
-	cells := map[string][]*analysis.Cell{}
-	for _, cell := range result.Cells {
-		key := design.Cell{Axes: cell.Axes}.Key()
-		if cells[key] == nil {
-			order = append(order, key)
-		}
-		cells[key] = append(cells[key], cell)
-	}
+	groups := groupBy(result.Cells, func(c *analysis.Cell) string { return design.Cell{Axes: c.Axes}.Key() })
 	var places []place
-	for _, key := range order[:min(len(order), mostPlaces)] {
-		group := cells[key]
+	for _, group := range groups[:min(len(groups), mostPlaces)] {
 		at := place{Where: strings.Trim(whereWords(group[0].Axes, nil), " ()"), Curves: curveFigures(result, group)}
 		if !searched(result) { // of different loads there is nothing to sum up
 			at.Usage = overlayFigures(result, group, overlaysOf(result, group))
@@ -132,7 +124,7 @@ func byProbe(runs []*analysis.Run) []*analysis.Run {
 		if a.Probe == nil || b.Probe == nil {
 			return 0
 		}
-		return compareFloats(a.Probe.Value, b.Probe.Value)
+		return cmp.Compare(a.Probe.Value, b.Probe.Value)
 	})
 	return sorted
 }

@@ -168,11 +168,9 @@ func measureWords(text string) string {
 // story says in a sentence what each measured phase came to.
 func story(run *analysis.Run) []string {
 	var sentences []string
-	for _, step := range run.Steps {
-		for _, phase := range step.Phases {
-			if phase.Measured && len(phase.Operations) > 0 {
-				sentences = append(sentences, phaseSentence(phase))
-			}
+	for _, phase := range run.Phases() {
+		if phase.Measured && len(phase.Operations) > 0 {
+			sentences = append(sentences, phaseSentence(phase))
 		}
 	}
 	return sentences
@@ -184,7 +182,7 @@ func phaseSentence(phase *analysis.Phase) string {
 	if phase.Succeeded == phase.Count {
 		succeeded = fmt.Sprintf("all %s operations succeeded, ", count(phase.Count))
 	}
-	name, d := mainClock(phase, operation)
+	name, d := operation.MainClock(phase)
 	switch {
 	case phase.Succeeded == 0 && d == nil:
 		return fmt.Sprintf("%s: none of %s operations succeeded, so there are no times.", phase.Name, count(phase.Count))

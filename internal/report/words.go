@@ -87,19 +87,16 @@ func isExperiment(result *analysis.Result) bool {
 // of all when one block cannot decide a comparison, else of those that are a headline.
 func (v *verdict) objectivesByCell(result *analysis.Result) {
 	all := slices.DeleteFunc(objectivesOver(result), func(o *overRuns) bool { return result.Design.Blocks > 1 && !o.Headline })
-	var names []string
-	where := map[string][]string{}
-	for _, o := range all {
-		if where[o.Name] == nil {
-			names = append(names, o.Name)
-		}
-		where[o.Name] = append(where[o.Name], o.inWords())
-	}
-	if len(names) > mostSentences || len(all) > mostSentences*len(names) {
+	byName := groupBy(all, func(o *overRuns) string { return o.Name })
+	if len(byName) > mostSentences || len(all) > mostSentences*len(byName) {
 		return
 	}
-	for _, name := range names {
-		v.say("%s: %s.", upperFirst(oneLine(name)), strings.Join(where[name], ", "))
+	for _, same := range byName {
+		var cells []string
+		for _, o := range same {
+			cells = append(cells, o.inWords())
+		}
+		v.say("%s: %s.", upperFirst(oneLine(same[0].Name)), strings.Join(cells, ", "))
 	}
 	if slices.ContainsFunc(all, func(o *overRuns) bool { return o.Held < o.Runs }) {
 		v.worsen(bad)
@@ -203,25 +200,16 @@ func shownOf(result *analysis.Result) []*analysis.Comparison {
 
 // inGroups tells of each measure of each variant over the cells and points in one sentence.
 func (v *verdict) inGroups(comparisons []*analysis.Comparison) {
-	var order []string
-	groups := map[string][]*analysis.Comparison{}
-	for _, c := range comparisons {
-		key := c.Variant + "\x00" + c.Name
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], c)
-	}
-	for i, key := range order {
+	for i, group := range groupBy(comparisons, func(c *analysis.Comparison) [2]string { return [2]string{c.Variant, c.Name} }) {
 		words, told := "", 0
 		if i < mostDetailed {
-			words, told = detailed(groups[key])
+			words, told = detailed(group)
 		}
 		if told > 0 {
 			v.say("%s", words)
 		}
-		if told < len(groups[key]) {
-			v.say("%s", groupSentence(groups[key]))
+		if told < len(group) {
+			v.say("%s", groupSentence(group))
 		}
 	}
 }
@@ -611,19 +599,9 @@ func notable(comparisons []*analysis.Comparison, most int) []*analysis.Compariso
 		return c.Verdict == stats.Inconclusive || c.Verdict == "" || c.Ratio == nil
 	})
 	slices.SortStableFunc(decided, func(a, b *analysis.Comparison) int {
-		return compareFloats(math.Abs(math.Log(*b.Ratio)), math.Abs(math.Log(*a.Ratio)))
+		return cmp.Compare(math.Abs(math.Log(*b.Ratio)), math.Abs(math.Log(*a.Ratio)))
 	})
 	return decided[:min(most, len(decided))]
-}
-
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // cells says what repetitions of one variant came to.
@@ -715,9 +693,6 @@ func pointText(p *store.Point) string {
 // growthSentence says how a measure grows.
 func growthSentence(g *analysis.Growth) string {
 	words := g.InWords
-	if words == "" {
-		words = analysis.GrowthWords(g.Fit, g.Parameter, len(g.Points))
-	}
 	where := cellWords(g.Cell)
 	if where != "" {
 		where = ", " + where

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -147,5 +148,5 @@ func (s *Sampler) every(ctx context.Context, interval time.Duration, source stri
 
 // newSeries names a series of a component's.
 func newSeries(metric, component string) *metrics.Series {
-	return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", component)}
+	return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", component)}
 }

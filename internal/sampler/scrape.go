@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 
@@ -114,7 +115,7 @@ func (s *scraper) parse() error {
 func (s *scraper) meet(parser textparse.Parser) *metrics.Series {
 	var own labels.Labels
 	parser.Labels(&own)
-	if s.outside && sampledOutside(own.Get(labels.MetricName)) {
+	if s.outside && sampledOutside(own.Get(model.MetricNameLabel)) {
 		return nil
 	}
 	builder := labels.NewBuilder(own)

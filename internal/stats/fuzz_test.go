@@ -32,7 +32,7 @@ func FuzzAnyValues(f *testing.F) {
 			c.BlocksNeeded(margin)
 		}
 		growth := LogLog(pointsOf(values))
-		growth.Words()
+		growth.Words("n", len(values))
 		FirstPast(base, head, margin, HigherIsBetter)
 		Outliers(values)
 		Holm(values)

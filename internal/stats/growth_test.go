@@ -42,17 +42,17 @@ func TestLogLog(t *testing.T) {
 		words    string
 		warning  string
 	}{
-		{"a linear cost", sizes, func(x float64) float64 { return 3 * x }, 1., Straight, "grows linearly (x^1.00)", "of one run"},
-		{"a quadratic cost", sizes, func(x float64) float64 { return x * x }, 2., Straight, "grows faster than linearly (x^2.00)", "of one run"},
-		{"a square root", sizes, math.Sqrt, 0.5, Straight, "grows more slowly than linearly (x^0.50)", "of one run"},
-		{"a constant cost", sizes, func(float64) float64 { return 7 }, 0., Straight, "does not grow (x^0.00)", "of one run"},
-		{"a cost that falls", sizes, func(x float64) float64 { return 1 / x }, -1., Straight, "shrinks (x^-1.00)", "of one run"},
-		{"a fixed cost that hides a quadratic one", sizes, func(x float64) float64 { return 1e6 + x*x }, "any", Upwards, "changes ever more steeply", "no single one"},
-		{"a cost that saturates", sizes, func(x float64) float64 { return x / (1 + x/1000) }, "any", Downwards, "changes ever more slowly", "no single one"},
-		{"three points", sizes[:3], func(x float64) float64 { return x }, 1., Straight, "grows linearly (x^1.00)", "too few points"},
-		{"two points", sizes[:2], func(x float64) float64 { return x * x }, 2., Straight, "seems to follow x^2.00, of unknown certainty", "two different x only"},
-		{"one point", sizes[:1], func(x float64) float64 { return x }, "none", Straight, "is not known to grow or not", "at least two different x"},
-		{"zeros", sizes, func(float64) float64 { return 0 }, "none", Straight, "is not known to grow or not", "7 of 7 points"},
+		{"a linear cost", sizes, func(x float64) float64 { return 3 * x }, 1., Straight, "grows linearly with n (exponent 1.00, 95 % 1.00 … 1.00)", "of one run"},
+		{"a quadratic cost", sizes, func(x float64) float64 { return x * x }, 2., Straight, "grows faster than linearly with n (exponent 2.00", "of one run"},
+		{"a square root", sizes, math.Sqrt, 0.5, Straight, "grows more slowly than linearly with n (exponent 0.50", "of one run"},
+		{"a constant cost", sizes, func(float64) float64 { return 7 }, 0., Straight, "does not grow with n (exponent 0.00", "of one run"},
+		{"a cost that falls", sizes, func(x float64) float64 { return 1 / x }, -1., Straight, "shrinks with n (exponent -1.00", "of one run"},
+		{"a fixed cost that hides a quadratic one", sizes, func(x float64) float64 { return 1e6 + x*x }, "any", Upwards, "changes ever more steeply with n", "no single one"},
+		{"a cost that saturates", sizes, func(x float64) float64 { return x / (1 + x/1000) }, "any", Downwards, "changes ever more slowly with n", "no single one"},
+		{"three points", sizes[:3], func(x float64) float64 { return x }, 1., Straight, "too few points to tell how it grows with n (exponent 1.00)", "too few points"},
+		{"two points", sizes[:2], func(x float64) float64 { return x * x }, 2., Straight, "too few points to tell how it grows with n (exponent 2.00)", "two different x only"},
+		{"one point", sizes[:1], func(x float64) float64 { return x }, "none", Straight, "is not known to grow with n or not", "at least two different x"},
+		{"zeros", sizes, func(float64) float64 { return 0 }, "none", Straight, "is not known to grow with n or not", "7 of 7 points"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var points []Point
@@ -66,7 +66,7 @@ func TestLogLog(t *testing.T) {
 			if g.Bends != row.bends {
 				t.Errorf("it bends %q, not %q; p is %v", g.Bends, row.bends, g.BendP)
 			}
-			if words := g.Words(); !strings.HasPrefix(words, row.words) {
+			if words := g.Words("n", len(row.xs)); !strings.HasPrefix(words, row.words) {
 				t.Errorf("the words are %q", words)
 			}
 			warned(t, g.Warnings, row.warning)
@@ -95,7 +95,7 @@ func TestRunsAreTheSampleIfThereAreSeveral(t *testing.T) {
 	e := LogLog(points).Exponent
 	maybe(t, "the exponent", e.Value, 1.)
 	about(t, "the upper bound", *e.Hi, 1+4.30265*0.1/math.Sqrt(3), 1e-5) // Student's interval of 0.9, 1.0, 1.1
-	if words := LogLog(points).Words(); words != "grows in a way that cannot be told from linear (x^1.00)" {
+	if words := LogLog(points).Words("n", 4); words != "grows in step with n, as far as these points can tell (exponent 1.00, 95 % 0.75 … 1.25)" {
 		t.Errorf("the words are %q", words)
 	}
 }

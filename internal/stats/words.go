@@ -5,51 +5,55 @@ import (
 	"math"
 )
 
-// nearly is how far an exponent may be from 0 or 1 to be called constant or linear.
-const nearly = 0.1
+const (
+	// toldPoints is how many values of a parameter it takes to say how a measure grows.
+	toldPoints = 4
+	// nearly is how far an exponent may be from 0 or 1 to be called constant or linear.
+	nearly = 0.1
+)
 
-// Words says how y grows in words that follow it in a sentence: "grows linearly
-// (x^1.02)". If the curve bends, they are about the upper half of the range. They
-// claim what the interval supports: an exponent whose interval is both wide and
-// around 1 "cannot be told from linear".
-func (g Growth) Words() string {
+// Words say how a measure grows with a parameter, of which it is known at so many
+// values, in words that follow its name. They claim what the interval of the
+// exponent supports. If the curve bends, they are about the upper half of the range.
+func (g Growth) Words(parameter string, points int) string {
+	e := g.Exponent
 	switch {
-	case g.Exponent.Value == nil:
-		return "is not known to grow or not"
+	case e.Value == nil:
+		return "is not known to grow with " + parameter + " or not"
+	case points < toldPoints:
+		return fmt.Sprintf("too few points to tell how it grows with %s (exponent %.2f)", parameter, *e.Value)
 	case g.Bends == Straight || g.Low.Value == nil || g.High.Value == nil:
-		return g.Exponent.words()
+		return e.words(parameter)
 	}
 	how := "ever more slowly"
 	if g.Bends == Upwards {
 		how = "ever more steeply"
 	}
-	return fmt.Sprintf("changes %s: x^%.2f over the lower half of the range; over the upper half it %s", how, *g.Low.Value, g.High.words())
+	return fmt.Sprintf("changes %s with %s: exponent %.2f over the lower half of the range; over the upper half it %s",
+		how, parameter, *g.Low.Value, g.High.words(parameter))
 }
 
-func (e Estimate) words() string {
-	if e.Value == nil {
-		return "is not known to grow or not"
-	}
-	power := fmt.Sprintf("(x^%.2f)", *e.Value)
+func (e Estimate) words(parameter string) string {
 	if e.Lo == nil || e.Hi == nil {
-		return "seems to follow " + power[1:len(power)-1] + ", of unknown certainty"
+		return fmt.Sprintf("seems to follow the exponent %.2f of %s, of unknown certainty", *e.Value, parameter)
 	}
-	lo, hi := *e.Lo, *e.Hi
+	with, lo, hi := " with "+parameter, *e.Lo, *e.Hi
+	numbers := fmt.Sprintf(" (exponent %.2f, 95 %% %.2f … %.2f)", *e.Value, lo, hi)
 	switch {
 	case math.Abs(lo) <= nearly && math.Abs(hi) <= nearly:
-		return "does not grow " + power
+		return "does not grow" + with + numbers
 	case math.Abs(lo-1) <= nearly && math.Abs(hi-1) <= nearly:
-		return "grows linearly " + power
+		return "grows linearly" + with + numbers
 	case lo > 1:
-		return "grows faster than linearly " + power
+		return "grows faster than linearly" + with + numbers
 	case hi < 0:
-		return "shrinks " + power
+		return "shrinks" + with + numbers
 	case lo > 0 && hi < 1:
-		return "grows more slowly than linearly " + power
+		return "grows more slowly than linearly" + with + numbers
 	case lo > 0:
-		return "grows in a way that cannot be told from linear " + power
+		return "grows in step" + with + ", as far as these points can tell" + numbers
 	case hi < 1:
-		return "grows more slowly than linearly, if at all " + power
+		return "grows more slowly than linearly, if at all," + with + numbers
 	}
-	return "cannot be told to grow or not " + power
+	return "cannot be told to grow" + with + " or not" + numbers
 }

@@ -265,6 +265,11 @@ type ObjectiveInfo struct {
 	Text string `json:"text"`
 }
 
+// Past says whether a value is beyond the bound.
+func (o ObjectiveInfo) Past(v float64) bool {
+	return o.Max != nil && v > *o.Max || o.Min != nil && v < *o.Min
+}
+
 // Environment is what a run ran on.
 type Environment struct {
 	SchemaVersion int         `json:"schemaVersion"`
