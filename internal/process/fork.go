@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -54,13 +53,3 @@ func awaitExit(pid int) {
 
 // signalGroup ignores its error: the only likely one is that nobody is left.
 func signalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
-
-// peakRSS is the peak resident memory in bytes of a running process, 0 if unknown.
-func peakRSS(pid int) int64 {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0
-	}
-	status, _ := p.NewStatus()
-	return int64(status.VmHWM)
-}

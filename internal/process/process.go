@@ -51,13 +51,6 @@ type Spec struct {
 	Grace time.Duration
 }
 
-// Usage is what a process consumed in its life.
-type Usage struct {
-	User, System time.Duration
-	// MaxRSS is the peak resident memory in bytes.
-	MaxRSS int64
-}
-
 // Process is one running or finished child.
 type Process struct {
 	spec     Spec
@@ -65,10 +58,9 @@ type Process struct {
 	started  time.Time
 	logStart int64
 
-	asked   atomic.Bool
-	peakRSS atomic.Int64
-	exited  chan struct{}
-	err     error // written before exited is closed
+	asked  atomic.Bool
+	exited chan struct{}
+	err    error // written before exited is closed
 }
 
 // Start starts the process and returns when it is ready. ctx bounds the start
@@ -196,9 +188,6 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Name is the component's name.
 func (p *Process) Name() string { return p.spec.Name }
 
-// LogPath is the file that holds the output.
-func (p *Process) LogPath() string { return p.spec.LogPath }
-
 // Exited is closed when the process has ended and has been reaped.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
@@ -231,7 +220,6 @@ func (p *Process) Stop(ctx context.Context) error {
 		return nil
 	}
 	p.asked.Store(true)
-	p.peakRSS.Store(peakRSS(p.PID()))
 	signalGroup(p.PID(), p.spec.StopSignal)
 	p.Resume() // what is stopped cannot end
 
@@ -253,7 +241,6 @@ func (p *Process) Kill() error {
 		return nil
 	}
 	p.asked.Store(true)
-	p.peakRSS.Store(peakRSS(p.PID()))
 	return p.kill()
 }
 
@@ -281,22 +268,4 @@ func (p *Process) signal(s syscall.Signal) {
 	if p.Running() {
 		signalGroup(p.PID(), s)
 	}
-}
-
-// Usage is what the process consumed; false while it runs.
-func (p *Process) Usage() (Usage, bool) {
-	select {
-	case <-p.exited:
-	default:
-		return Usage{}, false
-	}
-	state := p.cmd.ProcessState
-	u := Usage{User: state.UserTime(), System: state.SystemTime(), MaxRSS: p.peakRSS.Load()}
-	if r, ok := state.SysUsage().(*syscall.Rusage); ok && u.MaxRSS == 0 {
-		// Too high for a child smaller than plimsoll: a forked process inherits
-		// the peak of the one it was forked from. Only used when the process
-		// ended unasked, so that its own peak could not be read before.
-		u.MaxRSS = r.Maxrss << 10
-	}
-	return u, true
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
@@ -138,7 +139,6 @@ func (t *Target) boot(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.running, t.failed = map[string]*process.Process{}, make(chan error, 1)
-	failed := t.failed
 	group, ctx := errgroup.WithContext(ctx)
 	gates := newGates(t.components)
 	for _, c := range t.chores() {
@@ -172,7 +172,7 @@ func (t *Target) boot(ctx context.Context) error {
 				go t.revive(c.name, p)
 				return nil
 			}
-			supervise(p, failed, cancel) // which ends the wait for components that need this one
+			t.supervise(p, cancel) // which ends the wait for components that need this one
 			return nil
 		})
 	}
@@ -185,17 +185,23 @@ func (t *Target) boot(ctx context.Context) error {
 }
 
 // supervise tells of a process that ends without having been asked to.
-func supervise(p *process.Process, failed chan<- error, tell func(error)) {
+func (t *Target) supervise(p *process.Process, tell func(error)) {
+	failed := t.failed // that of this attempt
 	go func() {
 		<-p.Exited()
 		if err := p.Err(); err != nil {
-			select {
-			case failed <- err:
-			default:
-			}
+			offer(failed, err)
 			tell(err)
 		}
 	}()
+}
+
+// offer gives an error to whoever listens, or will, if there is room.
+func offer(to chan<- error, err error) {
+	select {
+	case to <- err:
+	default:
+	}
 }
 
 // launch starts a component on new data.
@@ -242,10 +248,7 @@ func (t *Target) revive(name string, p *process.Process) {
 		if end == nil {
 			return // it was asked to
 		}
-		select {
-		case t.restarted <- end:
-		default: // nobody listens
-		}
+		offer(t.restarted, end)
 		time.Sleep(reviveAfter)
 		t.lock.Lock()
 		closed := t.closed
@@ -255,10 +258,7 @@ func (t *Target) revive(name string, p *process.Process) {
 		}
 		next, err := t.again(name)
 		if err != nil {
-			select {
-			case t.failed <- err:
-			default:
-			}
+			offer(t.failed, err)
 			return
 		}
 		p = next
@@ -275,7 +275,7 @@ func (t *Target) restart(name string) error {
 	if err != nil {
 		return err
 	}
-	supervise(p, t.failed, func(error) {})
+	t.supervise(p, func(error) {})
 	return nil
 }
 
@@ -381,17 +381,20 @@ const (
 
 // await asks a URL until it gives a 200.
 func await(ctx context.Context, client *http.Client, url string) error {
-	for {
-		err := probe(ctx, client, url)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(awaitInterval):
-		case <-ctx.Done():
-			return fmt.Errorf("%w; the last answer: %w", context.Cause(ctx), err)
-		}
+	return retry(ctx, func(ctx context.Context) error { return probe(ctx, client, url) })
+}
+
+// retry tries until it works; the error is the last one.
+func retry(ctx context.Context, try func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextCancel(ctx, awaitInterval, true, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w; at last: %w", context.Cause(ctx), last)
 	}
+	return nil
 }
 
 // probe asks a URL for a 200.

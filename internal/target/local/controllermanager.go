@@ -10,18 +10,6 @@ const (
 	controllerManagerUser = "system:kube-controller-manager" // whom RBAC, and priority and fairness, know by this name
 )
 
-// controllerManagerBinding gives the controllers all rights, as one user that
-// is subject to priority and fairness.
-//
-// With use-service-account-credentials, each would be a service account with the
-// rights that it needs. It would take the controllers five seconds more to start,
-// since they would ask for 45 tokens with their limit of 20 requests per second.
-const controllerManagerBinding = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "plimsoll-kube-controller-manager"},
-	"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "` + controllerManagerUser + `"}]
-}`
-
 // buildControllerManager gives the controllers.
 func buildControllerManager(p *plane) ([]component, error) {
 	if p.spec.KubeControllerManager == nil {

@@ -107,25 +107,23 @@ func buildEtcd(p *plane) ([]component, error) {
 const leading = "\netcd_server_is_leader 1\n"
 
 // leader names the member that leads; it waits while they choose one.
-func (t *Target) leader() (string, error) {
+func (t *Target) leader() (name string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), etcdReady)
 	defer cancel()
-	for {
+	err = retry(ctx, func(ctx context.Context) error {
 		for _, c := range t.components {
 			if c.plane != t.plane || c.layer != datastoreLayer {
 				continue
 			}
 			metrics, err := get(ctx, c.plane.observer(c), c.metrics, 1<<20)
 			if err == nil && strings.Contains(string(metrics), leading) {
-				return c.name, nil
+				name = c.name
+				return nil
 			}
 		}
-		select {
-		case <-time.After(awaitInterval):
-		case <-ctx.Done():
-			return "", errors.New("no member says of itself that it is")
-		}
-	}
+		return errors.New("no member says of itself that it is")
+	})
+	return name, err
 }
 
 // memberName is plain etcd for a single member, else etcd-1, etcd-2, …

@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -30,7 +29,7 @@ func buildDatabase(p *plane) ([]component, error) {
 	if p.spec.Datastore.Kine.Backend == v1alpha1.Postgres {
 		builder = buildPostgres
 	}
-	c, err := builder(p, p.password)
+	c, err := builder(p)
 	return []component{c}, err
 }
 
@@ -38,9 +37,9 @@ func buildDatabase(p *plane) ([]component, error) {
 func buildKine(p *plane) ([]component, error) {
 	spec := p.spec.Datastore.Kine
 	endpoint := kineEndpoint(p)
-	metrics := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kineMetrics))
+	metrics := address(p.ports.kineMetrics)
 	fs, err := flags{
-		{"listen-address", "tcp://" + net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kine))},
+		{"listen-address", "tcp://" + address(p.ports.kine)},
 		{"server-cert-file", p.keys.certFile(etcdServer)},
 		{"server-key-file", p.keys.keyFile(etcdServer)},
 		{"trusted-ca-file", p.keys.certFile(etcdCA)},
@@ -79,14 +78,14 @@ func kineConnections(spec *v1alpha1.Kine) int {
 
 func sqliteFolder(p *plane) string { return p.home(kinePart) }
 
-// schemes are kine's names for the backends.
-var schemes = map[v1alpha1.Backend]string{v1alpha1.SQLite: "sqlite", v1alpha1.Postgres: "postgres", v1alpha1.MariaDB: "mysql"}
-
 // kineEndpoint is the data source, in kine's notation.
 func kineEndpoint(p *plane) string {
 	spec := p.spec.Datastore.Kine
-	scheme := schemes[spec.Backend] + "://"
-	address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.database))
+	scheme := string(spec.Backend) + "://"
+	if spec.Backend == v1alpha1.MariaDB {
+		scheme = "mysql://"
+	}
+	server := address(p.ports.database)
 	switch {
 	case spec.DSN != "":
 		if _, rest, found := strings.Cut(spec.DSN, "://"); found {
@@ -94,9 +93,9 @@ func kineEndpoint(p *plane) string {
 		}
 		return scheme + spec.DSN
 	case spec.Backend == v1alpha1.Postgres:
-		return fmt.Sprintf("%s%s:%s@%s/%s?sslmode=disable", scheme, databaseUser, p.password, address, databaseName)
+		return fmt.Sprintf("%s%s:%s@%s/%s?sslmode=disable", scheme, databaseUser, p.password, server, databaseName)
 	case spec.Backend == v1alpha1.MariaDB:
-		return fmt.Sprintf("%s%s:%s@tcp(%s)/%s", scheme, databaseUser, p.password, address, databaseName)
+		return fmt.Sprintf("%s%s:%s@tcp(%s)/%s", scheme, databaseUser, p.password, server, databaseName)
 	}
 	synchronous := "FULL"
 	if spec.Synchronous == "normal" {

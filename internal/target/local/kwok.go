@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"path/filepath"
-	"strconv"
 	"time"
+
+	rbac "k8s.io/api/rbac/v1"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 )
@@ -31,24 +31,17 @@ const (
 //go:embed stages.yaml
 var stages string
 
-// kwokRole has what kubelets need, for all of them. They read each other's
+// kubeletRules are what kubelets need, for all of them. They read each other's
 // leases, since kwok knows in this way which nodes are its own.
-const kwokRole = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "plimsoll-kwok"},
-	"rules": [
-		{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
-		{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "patch", "delete"]},
-		{"apiGroups": [""], "resources": ["nodes/status", "pods/status"], "verbs": ["patch", "update"]},
-		{"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
-		{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch", "create", "patch", "update"]}
-	]
-}`
-
-const kwokBinding = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "plimsoll-kwok"},
-	"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "plimsoll-kwok"},
-	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "` + kwokUser + `"}]
-}`
+func kubeletRules() []rbac.PolicyRule {
+	return []rbac.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes/status", "pods/status"}, Verbs: []string{"patch", "update"}},
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "patch", "update"}},
+	}
+}
 
 // buildKwok gives kwok, which stands in for the kubelets of all nodes there are.
 func buildKwok(p *plane) ([]component, error) {
@@ -64,7 +57,7 @@ func buildKwok(p *plane) ([]component, error) {
 	fs, err := flags{
 		{"config", filepath.Join(home, kwokConfig)},
 		{"kubeconfig", kubeconfig},
-		{"server-address", net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kwok))},
+		{"server-address", address(p.ports.kwok)},
 		{"tls-cert-file", p.keys.certFile(controlServer)},
 		{"tls-private-key-file", p.keys.keyFile(controlServer)},
 		{"manage-all-nodes", "true"},

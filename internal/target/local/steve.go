@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -68,10 +67,9 @@ func buildSteve(p *plane) ([]component, error) {
 	}
 	var metrics, profiles string
 	if showsItself(binary.Version) {
-		address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveMetrics))
-		pprof := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveProfiles))
-		defaults = append(defaults, flag{"enable-metrics", "true"}, flag{"metrics-listen-addr", address}, flag{"enable-pprof", "true"}, flag{"pprof-listen-addr", pprof})
-		metrics, profiles = "http://"+address+"/metrics", "http://"+pprof+"/debug/pprof"
+		told, pprof := address(p.ports.steveMetrics), address(p.ports.steveProfiles)
+		defaults = append(defaults, flag{"enable-metrics", "true"}, flag{"metrics-listen-addr", told}, flag{"enable-pprof", "true"}, flag{"pprof-listen-addr", pprof})
+		metrics, profiles = "http://"+told+"/metrics", "http://"+pprof+"/debug/pprof"
 	}
 	fs, err := defaults.with(p.spec.Steve.Flags)
 	if err != nil {

@@ -1,9 +1,7 @@
 package local
 
 import (
-	"net"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
@@ -35,8 +33,7 @@ func downstreamSpec(spec v1alpha1.LocalTarget) v1alpha1.LocalTarget {
 // buildTunnel gives its two ends, which are plimsoll itself: the server, with the
 // authority of the upstream plane, and the agent, which it admits.
 func buildTunnel(program string, upstream, downstream *plane) []component {
-	listen := net.JoinHostPort(loopbackIP, strconv.Itoa(upstream.ports.tunnel))
-	steve := net.JoinHostPort(loopbackIP, strconv.Itoa(downstream.ports.steveHTTP))
+	listen, steve := address(upstream.ports.tunnel), address(downstream.ports.steveHTTP)
 	identity := func(name string) flags {
 		return flags{
 			{"cert-file", upstream.keys.certFile(name)},
