@@ -5,6 +5,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,15 +99,10 @@ func Run(ctx context.Context, spec Spec) error {
 }
 
 func (s Spec) withDefaults() Spec {
-	if s.ReadyTimeout == 0 {
-		s.ReadyTimeout = defaultReadyTimeout
-	}
-	if s.StopSignal == 0 {
-		s.StopSignal = syscall.SIGTERM
-	}
-	if s.Grace == 0 {
-		s.Grace = defaultGrace
-	}
+	s.ReadyTimeout = cmp.Or(s.ReadyTimeout, defaultReadyTimeout)
+	s.StopSignal = cmp.Or(s.StopSignal, syscall.SIGTERM)
+	s.DeathSignal = cmp.Or(s.DeathSignal, syscall.SIGKILL)
+	s.Grace = cmp.Or(s.Grace, defaultGrace)
 	if s.Env == nil {
 		s.Env = []string{} // exec takes nil for "inherit"
 	}
@@ -161,10 +157,8 @@ func (p *Process) awaitReady(parent context.Context) error {
 		if p.spec.Ready != nil {
 			probe = p.spec.Ready(ctx)
 		}
-		select {
-		case <-p.exited:
+		if !p.Running() {
 			return p.err
-		default:
 		}
 		if probe == nil {
 			return nil
@@ -204,12 +198,10 @@ func (p *Process) Running() bool {
 // Err is the *ExitError of a process that ended without having been asked to,
 // whatever its exit status; nil while it runs, and after Stop and Kill.
 func (p *Process) Err() error {
-	select {
-	case <-p.exited:
-		return p.err
-	default:
+	if p.Running() {
 		return nil
 	}
+	return p.err
 }
 
 // Stop asks the process group to end and kills it when its grace period or ctx

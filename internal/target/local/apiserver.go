@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"plimsoll.dev/plimsoll/api/v1alpha1"
 )
 
 const (
@@ -14,11 +12,6 @@ const (
 	serviceRange  = "10.96.0.0/16"
 	serviceIP     = "10.96.0.1" // the first of serviceRange, which the service "kubernetes" gets
 )
-
-// servesAPI says whether there is an API server.
-func servesAPI(spec v1alpha1.LocalTarget) bool {
-	return spec.KubeAPIServer.Enabled == nil || *spec.KubeAPIServer.Enabled
-}
 
 // buildAPIServer gives the API server as kubeadm would configure it, but on
 // loopback. Auditing is off unless the document asks for it, priority and

@@ -173,7 +173,7 @@ func agent(userAgent string) string {
 
 // audits says whether the API server is to tell of its requests.
 func audits(spec v1alpha1.LocalTarget) bool {
-	return servesAPI(spec) && spec.KubeAPIServer.Audit != ""
+	return spec.KubeAPIServer.On() && spec.KubeAPIServer.Audit != ""
 }
 
 // pipeSize holds a second of events of a busy API server.

@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/util/wait"
 
-	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
 )
@@ -372,105 +366,4 @@ func (t *Target) stop(ctx context.Context) error {
 		errs = append(errs, group.Wait())
 	}
 	return errors.Join(errs...)
-}
-
-const (
-	probeTimeout  = time.Second
-	awaitInterval = 10 * time.Millisecond
-)
-
-// await asks a URL until it gives a 200.
-func await(ctx context.Context, client *http.Client, url string) error {
-	return retry(ctx, func(ctx context.Context) error { return probe(ctx, client, url) })
-}
-
-// retry tries until it works; the error is the last one.
-func retry(ctx context.Context, try func(context.Context) error) error {
-	var last error
-	err := wait.PollUntilContextCancel(ctx, awaitInterval, true, func(ctx context.Context) (bool, error) {
-		last = try(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("%w; at last: %w", context.Cause(ctx), last)
-	}
-	return nil
-}
-
-// probe asks a URL for a 200.
-func probe(ctx context.Context, client *http.Client, url string) error {
-	_, err := get(ctx, client, url, 4<<10)
-	return err
-}
-
-// get gives the beginning of what a URL answers with a 200.
-func get(ctx context.Context, client *http.Client, url string, most int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, most))
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s: %s", url, response.Status, body[:min(len(body), 4<<10)])
-	}
-	return body, nil
-}
-
-// flag is one command-line flag without its dashes.
-type flag struct{ name, value string }
-
-// flags are in the order in which they are given.
-type flags []flag
-
-func (fs flags) args() []string {
-	args := make([]string, len(fs))
-	for i, f := range fs {
-		args[i] = "--" + f.name + "=" + f.value
-	}
-	return args
-}
-
-// with lays a document's flags over these: a value replaces or, sorted by
-// name, adds; null removes.
-func (fs flags) with(document v1alpha1.Flags) (flags, error) {
-	result := slices.Clone(fs)
-	for _, name := range slices.Sorted(maps.Keys(document)) {
-		at := slices.IndexFunc(result, func(f flag) bool { return f.name == name })
-		if document[name] == nil {
-			if at >= 0 {
-				result = slices.Delete(result, at, at+1)
-			}
-			continue
-		}
-		value, err := flagValue(document[name])
-		if err != nil {
-			return nil, fmt.Errorf("flag %s: %w", name, err)
-		}
-		if at >= 0 {
-			result[at].value = value
-		} else {
-			result = append(result, flag{name, value})
-		}
-	}
-	return result, nil
-}
-
-// flagValue writes a scalar as a user would: 1000000, and not 1e+06.
-func flagValue(v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), nil
-	case bool, int, int64, uint64:
-		return fmt.Sprint(v), nil
-	}
-	return "", fmt.Errorf("%v is neither a text, a number, true, false nor null", v)
 }

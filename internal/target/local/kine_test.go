@@ -544,7 +544,7 @@ func TestWhereTheDataOfAnotherUserGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var note string
-	tg := &Target{note: func(s string) { note = s }}
+	tg := &Target{options: Options{Note: func(s string) { note = s }}}
 	if _, err := tg.openTo(a, data, true); err == nil || !strings.Contains(err.Error(), "chmod o+x") {
 		t.Errorf("error for a chosen folder is %v", err)
 	}

@@ -45,34 +45,13 @@ var (
 	_ target.Steve   = (*plane)(nil)
 )
 
-// folders are the absolute paths that components are given.
-type folders struct {
-	secrets, logs string
-	data          string // with one for each component
-	wal           string // with one for each member of etcd; empty if their logs are with their data
-}
-
-// all are those with data; the first is on the disk that answers wait for.
-func (f folders) all() []string {
-	if f.wal != "" {
-		return []string{f.wal, f.data}
-	}
-	return []string{f.data}
-}
-
-// home is the folder for a component's data.
-func (p *plane) home(name string) string { return filepath.Join(p.where.data, p.prefix+name) }
-
-// log is the file with what a component says.
-func (p *plane) log(name string) string { return filepath.Join(p.where.logs, p.prefix+name+".log") }
-
 // build gives the components of the plane.
 func (p *plane) build() ([]component, error) {
 	builders := []func(*plane) ([]component, error){buildEtcd}
 	if p.spec.Datastore.Kine != nil {
 		builders = []func(*plane) ([]component, error){buildDatabase, buildKine}
 	}
-	if servesAPI(p.spec) {
+	if p.spec.KubeAPIServer.On() {
 		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
 	}
 	if p.spec.Steve != nil {
@@ -98,7 +77,7 @@ func (p *plane) build() ([]component, error) {
 
 // chores are what plimsoll does for the plane beside the starts.
 func (p *plane) chores() []chore {
-	if !servesAPI(p.spec) {
+	if !p.spec.KubeAPIServer.On() {
 		return nil
 	}
 	all := []chore{{p.prefix + apiserverPart, p.prefix + accessGate, p.admit}}
@@ -144,7 +123,7 @@ func (p *plane) closeIdleConnections() {
 
 // RESTConfig gives a new client configuration, without any client-side limit.
 func (p *plane) RESTConfig(id target.Identity) (*rest.Config, error) {
-	if !servesAPI(p.spec) {
+	if !p.spec.KubeAPIServer.On() {
 		return nil, errNoAPI
 	}
 	pair, err := p.keys.identity(id)
@@ -175,7 +154,7 @@ func (p *plane) Emulates() string {
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
 // and gives its path. Close removes it.
 func (p *plane) Kubeconfig(id target.Identity) (string, error) {
-	if !servesAPI(p.spec) {
+	if !p.spec.KubeAPIServer.On() {
 		return "", errNoAPI
 	}
 	pair, err := p.keys.identity(id)

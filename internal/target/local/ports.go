@@ -71,7 +71,7 @@ func choosePorts(specs ...v1alpha1.LocalTarget) ([]ports, error) {
 
 // portsOf takes the ports of one control plane.
 func portsOf(spec v1alpha1.LocalTarget, take func(owner string, wanted int) int) (p ports) {
-	if servesAPI(spec) {
+	if spec.KubeAPIServer.On() {
 		p.apiserver = take(apiserverPart, spec.KubeAPIServer.Port)
 	}
 	for i := range etcdMembers(spec) {
