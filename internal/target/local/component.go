@@ -12,8 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/target"
 )
 
 // component is one process as data: what it runs, when it is ready, and how it
@@ -23,10 +25,14 @@ type component struct {
 	binary assets.Binary
 	first  []string // arguments before the flags
 	flags  flags
+	// document has flags of the scenario's, each laid over those before.
+	document []v1alpha1.Flags
 	// secret flags are given as env, and only described as flags: everybody may
 	// read a command line.
 	secret flags
 	env    []string
+	// kubeconfig is whose is written before a start; nobody's when empty.
+	kubeconfig target.Identity
 	// needs is the gate that must be open before a start: the name of a component
 	// that must be ready, or accessGate; none when empty.
 	needs string

@@ -20,30 +20,24 @@ const (
 // buildControl gives a component of the control plane that is a client of the
 // API server and serves its own health and metrics, as kubeadm would configure
 // it, but on loopback. Leader election is left on, so that a lost lease shows.
-func buildControl(p *plane, name string, port int, own flags, document v1alpha1.Flags, restart bool) ([]component, error) {
-	kubeconfig, err := p.Kubeconfig(target.Identity(name))
-	if err != nil {
-		return nil, err
-	}
-	fs, err := slices.Concat(flags{
-		{"kubeconfig", kubeconfig},
-		{"authentication-kubeconfig", kubeconfig},
-		{"authorization-kubeconfig", kubeconfig},
-		{"bind-address", loopbackIP},
-		{"secure-port", fmt.Sprint(port)},
-		{"tls-cert-file", p.keys.certFile(controlServer)},
-		{"tls-private-key-file", p.keys.keyFile(controlServer)},
-		{"client-ca-file", p.keys.certFile(kubernetesCA)},
-		// Else each scrape would wait for the API server to allow it, and be refused when that is overloaded.
-		{"authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics"},
-	}, own).with(document)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return []component{{
+func buildControl(p *plane, name string, port int, own flags, document v1alpha1.Flags, restart bool) component {
+	kubeconfig := p.kubeconfigFile(target.Identity(name))
+	return component{
+		name: name, kubeconfig: target.Identity(name), document: []v1alpha1.Flags{document},
 		needs: apiserverPart, // without which they exit at once
-		name:  name, binary: p.binaries[name], flags: fs, log: p.log(name),
+		flags: slices.Concat(flags{
+			{"kubeconfig", kubeconfig},
+			{"authentication-kubeconfig", kubeconfig},
+			{"authorization-kubeconfig", kubeconfig},
+			{"bind-address", loopbackIP},
+			{"secure-port", fmt.Sprint(port)},
+			{"tls-cert-file", p.keys.certFile(controlServer)},
+			{"tls-private-key-file", p.keys.keyFile(controlServer)},
+			{"client-ca-file", p.keys.certFile(kubernetesCA)},
+			// Else each scrape would wait for the API server to allow it, and be refused when that is overloaded.
+			{"authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics"},
+		}, own),
 		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient, scrapeInterval: controlScrape,
 		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer, restart: restart,
-	}}, nil
+	}
 }

@@ -11,10 +11,7 @@ const (
 )
 
 // buildControllerManager gives the controllers.
-func buildControllerManager(p *plane) ([]component, error) {
-	if p.spec.KubeControllerManager == nil {
-		return nil, nil
-	}
+func buildControllerManager(p *plane) component {
 	return buildControl(p, controllerManagerPart, p.ports.controllerManager, flags{
 		{"service-account-private-key-file", p.keys.keyFile(serviceAccount)},
 		{"root-ca-file", p.keys.certFile(kubernetesCA)},

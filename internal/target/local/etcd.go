@@ -43,7 +43,7 @@ func etcdSpec(spec v1alpha1.LocalTarget) v1alpha1.Etcd {
 }
 
 // buildEtcd gives a component for each member.
-func buildEtcd(p *plane) ([]component, error) {
+func buildEtcd(p *plane) []component {
 	spec := etcdSpec(p.spec)
 	var cluster []string
 	for i := range spec.Members {
@@ -80,12 +80,9 @@ func buildEtcd(p *plane) ([]component, error) {
 			wal = filepath.Join(p.where.wal, p.prefix+name)
 			own = append(own, flag{"wal-dir", wal})
 		}
-		fs, err := own.with(spec.Flags)
-		if err == nil && i < len(spec.MemberFlags) {
-			fs, err = fs.with(spec.MemberFlags[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		document := []v1alpha1.Flags{spec.Flags}
+		if i < len(spec.MemberFlags) {
+			document = append(document, spec.MemberFlags[i])
 		}
 		var after string
 		if i > 0 {
@@ -94,13 +91,12 @@ func buildEtcd(p *plane) ([]component, error) {
 			after = loopback(p.ports.etcdPeers[i-1]) + "/members"
 		}
 		members = append(members, component{
-			after: after,
-			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, wal: wal, log: p.log(name),
+			name: name, binary: p.binaries[etcdPart], flags: own, document: document, data: data, wal: wal, after: after,
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
 		})
 	}
-	return members, nil
+	return members
 }
 
 // leading is among the metrics of the member that leads.

@@ -20,41 +20,25 @@ const (
 	databaseName = "kine"
 )
 
-// buildDatabase gives the server under kine, if plimsoll starts one.
-func buildDatabase(p *plane) ([]component, error) {
-	if p.server.Path == "" {
-		return nil, nil
-	}
-	builder := buildMariaDB
-	if p.spec.Datastore.Kine.Backend == v1alpha1.Postgres {
-		builder = buildPostgres
-	}
-	c, err := builder(p)
-	return []component{c}, err
-}
-
 // buildKine gives kine, which serves etcd's API with the certificates of etcd.
-func buildKine(p *plane) ([]component, error) {
+func buildKine(p *plane) component {
 	spec := p.spec.Datastore.Kine
 	endpoint := kineEndpoint(p)
 	metrics := address(p.ports.kineMetrics)
-	fs, err := flags{
-		{"listen-address", "tcp://" + address(p.ports.kine)},
-		{"server-cert-file", p.keys.certFile(etcdServer)},
-		{"server-key-file", p.keys.keyFile(etcdServer)},
-		{"trusted-ca-file", p.keys.certFile(etcdCA)},
-		{"metrics-bind-address", metrics},
-		{"datastore-max-open-connections", strconv.Itoa(kineConnections(spec))},
-	}.with(spec.Flags)
-	if err != nil {
-		return nil, fmt.Errorf("kine: %w", err)
-	}
 	c := component{
-		name: kinePart, binary: p.binaries[kinePart], flags: fs, log: p.log(kinePart),
+		name: kinePart, document: []v1alpha1.Flags{spec.Flags},
+		flags: flags{
+			{"listen-address", "tcp://" + address(p.ports.kine)},
+			{"server-cert-file", p.keys.certFile(etcdServer)},
+			{"server-key-file", p.keys.keyFile(etcdServer)},
+			{"trusted-ca-file", p.keys.certFile(etcdCA)},
+			{"metrics-bind-address", metrics},
+			{"datastore-max-open-connections", strconv.Itoa(kineConnections(spec))},
+		},
+		env: []string{"KINE_ENDPOINT=" + endpoint}, secret: flags{{"endpoint", withoutPassword(endpoint)}},
 		// It serves metrics once it serves everything else.
 		ready: "https://" + metrics + "/metrics", metrics: "https://" + metrics + "/metrics", ca: etcdCA, observer: etcdClient,
 		readyTimeout: kineReady, grace: kineGrace, layer: datastoreLayer,
-		env: []string{"KINE_ENDPOINT=" + endpoint}, secret: flags{{"endpoint", withoutPassword(endpoint)}},
 	}
 	switch {
 	case p.server.Path != "":
@@ -62,7 +46,7 @@ func buildKine(p *plane) ([]component, error) {
 	case spec.DSN == "":
 		c.data = sqliteFolder(p)
 	}
-	return []component{c}, nil
+	return c
 }
 
 // kineConnections is the document's bound, or its default.

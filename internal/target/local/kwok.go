@@ -44,41 +44,26 @@ func kubeletRules() []rbac.PolicyRule {
 }
 
 // buildKwok gives kwok, which stands in for the kubelets of all nodes there are.
-func buildKwok(p *plane) ([]component, error) {
-	spec := p.spec.Kwok
-	if spec == nil {
-		return nil, nil
-	}
-	kubeconfig, err := p.Kubeconfig(kwokPart)
-	if err != nil {
-		return nil, err
-	}
+func buildKwok(p *plane) (component, error) {
 	home := p.home(kwokPart)
-	fs, err := flags{
-		{"config", filepath.Join(home, kwokConfig)},
-		{"kubeconfig", kubeconfig},
-		{"server-address", address(p.ports.kwok)},
-		{"tls-cert-file", p.keys.certFile(controlServer)},
-		{"tls-private-key-file", p.keys.keyFile(controlServer)},
-		{"manage-all-nodes", "true"},
-		{"node-lease-duration-seconds", "40"}, // as kubelets, which renew them when a quarter of it is over
-		{"cidr", podRange},
-	}.with(spec.Flags)
-	if err != nil {
-		return nil, fmt.Errorf("kwok: %w", err)
-	}
-	config, err := kwokConfiguration(spec.Options)
-	if err != nil {
-		return nil, err
-	}
-	return []component{{
-		needs: accessGate,
-		name:  kwokPart, binary: p.binaries[kwokPart], flags: fs, log: p.log(kwokPart),
+	config, err := kwokConfiguration(p.spec.Kwok.Options)
+	return component{
+		name: kwokPart, kubeconfig: kwokPart, document: []v1alpha1.Flags{p.spec.Kwok.Flags}, needs: accessGate,
+		flags: flags{
+			{"config", filepath.Join(home, kwokConfig)},
+			{"kubeconfig", p.kubeconfigFile(kwokPart)},
+			{"server-address", address(p.ports.kwok)},
+			{"tls-cert-file", p.keys.certFile(controlServer)},
+			{"tls-private-key-file", p.keys.keyFile(controlServer)},
+			{"manage-all-nodes", "true"},
+			{"node-lease-duration-seconds", "40"}, // as kubelets, which renew them when a quarter of it is over
+			{"cidr", podRange},
+		},
 		// Its working directory, where it looks for more configuration, must not be the user's.
 		data: home, files: map[string]string{kwokConfig: config}, env: []string{"KWOK_WORKDIR=" + home},
 		ready: loopback(p.ports.kwok) + "/healthz", metrics: loopback(p.ports.kwok) + "/metrics", ca: kubernetesCA, observer: monitorClient,
 		readyTimeout: kwokReady, grace: kwokGrace, layer: frontLayer,
-	}}, nil
+	}, err
 }
 
 // kwokOptions are kwok's own defaults, which it only has when it has no

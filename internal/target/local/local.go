@@ -260,7 +260,12 @@ func (t *Target) build() ([]component, error) {
 		all = append(all, some...)
 	}
 	if t.downstream != nil {
-		all = append(all, buildTunnel(t.options.Program, t.plane, t.downstream)...)
+		for _, end := range buildTunnel(t.options.Program, t.plane, t.downstream) {
+			if err := t.plane.complete(&end); err != nil {
+				return nil, err
+			}
+			all = append(all, end)
+		}
 	}
 	return all, nil
 }

@@ -47,32 +47,68 @@ var (
 
 // build gives the components of the plane.
 func (p *plane) build() ([]component, error) {
-	builders := []func(*plane) ([]component, error){buildEtcd}
-	if p.spec.Datastore.Kine != nil {
-		builders = []func(*plane) ([]component, error){buildDatabase, buildKine}
-	}
+	all := p.buildDatastore()
 	if p.spec.KubeAPIServer.On() {
-		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
+		all = append(all, buildAPIServer(p))
+	}
+	if p.spec.KubeControllerManager != nil {
+		all = append(all, buildControllerManager(p))
+	}
+	if p.spec.KubeScheduler != nil {
+		all = append(all, buildScheduler(p))
+	}
+	if p.spec.Kwok != nil {
+		kwok, err := buildKwok(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kwok)
 	}
 	if p.spec.Steve != nil {
-		builders = append(builders, buildSteve)
-	}
-	var all []component
-	for _, builder := range builders {
-		some, err := builder(p)
-		if err != nil {
-			return nil, fmt.Errorf("%s%w", p.prefix, err)
-		}
-		all = append(all, some...)
+		all = append(all, buildSteve(p))
 	}
 	for i := range all {
-		c := &all[i]
-		c.plane, c.name = p, p.prefix+c.name
-		if c.needs != "" {
-			c.needs = p.prefix + c.needs
+		if err := p.complete(&all[i]); err != nil {
+			return nil, fmt.Errorf("%s%s: %w", p.prefix, all[i].name, err)
 		}
 	}
 	return all, nil
+}
+
+// buildDatastore gives etcd, or kine with the server under it if plimsoll starts one.
+func (p *plane) buildDatastore() []component {
+	switch {
+	case p.spec.Datastore.Kine == nil:
+		return buildEtcd(p)
+	case p.server.Path == "":
+		return []component{buildKine(p)}
+	case p.spec.Datastore.Kine.Backend == v1alpha1.Postgres:
+		return []component{buildPostgres(p), buildKine(p)}
+	}
+	return []component{buildMariaDB(p), buildKine(p)}
+}
+
+// complete adds what all components have: the flags of the document, a log, a
+// kubeconfig for those that want one, and the names that everybody else knows.
+func (p *plane) complete(c *component) (err error) {
+	for _, document := range c.document {
+		if c.flags, err = c.flags.with(document); err != nil {
+			return err
+		}
+	}
+	if c.kubeconfig != "" {
+		if _, err := p.Kubeconfig(c.kubeconfig); err != nil {
+			return err
+		}
+	}
+	if c.binary.Path == "" {
+		c.binary = p.binaries[c.name]
+	}
+	if c.needs != "" {
+		c.needs = p.prefix + c.needs
+	}
+	c.plane, c.log, c.name = p, p.log(c.name), p.prefix+c.name
+	return nil
 }
 
 // chores are what plimsoll does for the plane beside the starts.
@@ -151,6 +187,10 @@ func (p *plane) Emulates() string {
 	return ""
 }
 
+func (p *plane) kubeconfigFile(id target.Identity) string {
+	return filepath.Join(p.keys.dir, string(id)+".kubeconfig")
+}
+
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
 // and gives its path. Close removes it.
 func (p *plane) Kubeconfig(id target.Identity) (string, error) {
@@ -162,7 +202,7 @@ func (p *plane) Kubeconfig(id target.Identity) (string, error) {
 		return "", err
 	}
 	const name = "plimsoll"
-	path := filepath.Join(p.keys.dir, string(id)+".kubeconfig")
+	path := p.kubeconfigFile(id)
 	err = clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: p.ports.apiserverURL(), CertificateAuthorityData: p.keys.caPEM(kubernetesCA)}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: pair.certPEM, ClientKeyData: pair.keyPEM}},

@@ -6,9 +6,6 @@ const (
 )
 
 // buildScheduler gives the scheduler.
-func buildScheduler(p *plane) ([]component, error) {
-	if p.spec.KubeScheduler == nil {
-		return nil, nil
-	}
+func buildScheduler(p *plane) component {
 	return buildControl(p, schedulerPart, p.ports.scheduler, nil, p.spec.KubeScheduler.Flags, p.spec.KubeScheduler.Restart)
 }

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"path/filepath"
 	"time"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
@@ -43,9 +42,8 @@ func buildTunnel(program string, upstream, downstream *plane) []component {
 	}
 	end := func(name string, fs flags) component {
 		return component{
-			plane: upstream, name: name, binary: assets.Binary{Path: program, Source: assets.Plimsoll}, first: []string{name}, flags: fs,
-			log: filepath.Join(upstream.where.logs, name+".log"), ca: kubernetesCA, observer: loadClient,
-			readyTimeout: tunnelReady, grace: tunnelGrace, layer: frontLayer,
+			name: name, binary: assets.Binary{Path: program, Source: assets.Plimsoll}, first: []string{name}, flags: fs,
+			ca: kubernetesCA, observer: loadClient, readyTimeout: tunnelReady, grace: tunnelGrace, layer: frontLayer,
 		}
 	}
 	server := end(tunnelServer, append(flags{{"listen", listen}, {"steve", steve}, {"agent-user", tunnelUser}}, identity(controlServer)...))
