@@ -99,7 +99,7 @@ func (p *printer) comparisons(result *analysis.Result) {
 func exploratoryRows(p *printer, comparisons []*analysis.Comparison, titled bool) []table.Row {
 	rows := comparisonRows(p, byPlace(comparisons))
 	if len(rows) > 0 && titled {
-		rows = append([]table.Row{{p.paint("exploratory", faint), "", "", "", "", ""}}, rows...)
+		rows = append([]table.Row{{p.paint("exploratory", faint)}}, rows...)
 	}
 	return rows
 }
@@ -110,13 +110,15 @@ func fitFirst(rows []table.Row, header table.Row) {
 	for i := 1; i < len(header); i++ {
 		width := 0
 		for _, row := range append([]table.Row{header}, rows...) {
-			width = max(width, text.StringWidthWithoutEscSequences(row[i].(string)))
+			if len(row) > 1 {
+				width = max(width, text.StringWidthWithoutEscSequences(row[i].(string)))
+			}
 		}
 		room -= width + len(gap)
 	}
 	for _, row := range rows {
-		if name := row[0].(string); !strings.HasPrefix(name, "\x1b") {
-			row[0] = shorten(name, max(12, room-len(gap)))
+		if len(row) > 1 {
+			row[0] = shorten(row[0].(string), max(12, room-len(gap)))
 		}
 	}
 }
@@ -135,7 +137,7 @@ func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row 
 		if where := strings.Trim(whereWords(c.Axes, c.Point), " ()"); where != "" {
 			indent = "  "
 			if where != group {
-				rows = append(rows, table.Row{oneLine(where), "", "", "", "", ""})
+				rows = append(rows, table.Row{oneLine(where)})
 				group = where
 			}
 		}

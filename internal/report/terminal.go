@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -265,7 +266,7 @@ func (p *printer) notes(warnings []analysis.Warning) {
 // gap stands between the columns of a table.
 const gap = "  "
 
-// table prints rows; alignment has a letter, l or r, for each column.
+// table prints rows; alignment has a letter, l or r, for each column. A row of one cell is a heading over all columns.
 func (p *printer) table(header table.Row, rows []table.Row, alignment string) {
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
@@ -283,7 +284,13 @@ func (p *printer) table(header table.Row, rows []table.Row, alignment string) {
 	}
 	t.SetColumnConfigs(configs)
 	t.AppendHeader(header)
-	t.AppendRows(rows)
+	for _, row := range rows {
+		if len(row) == 1 {
+			t.AppendRow(slices.Repeat(row, len(alignment)), table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignLeft})
+			continue
+		}
+		t.AppendRow(row)
+	}
 	for line := range strings.Lines(t.Render()) {
 		p.line(strings.TrimRight(line, " \n"))
 	}

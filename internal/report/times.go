@@ -160,7 +160,7 @@ func (t timesTable) terminalRows() []table.Row {
 	var rows []table.Row
 	for _, place := range t.Places {
 		if place.Where != "" {
-			rows = append(rows, table.Row{shorten(oneLine(place.Where), 40), "", "", "", "", "", "", ""})
+			rows = append(rows, table.Row{oneLine(place.Where)})
 		}
 		for _, r := range place.Rows {
 			rows = append(rows, table.Row{
