@@ -101,7 +101,6 @@ func Run(ctx context.Context, spec Spec) error {
 func (s Spec) withDefaults() Spec {
 	s.ReadyTimeout = cmp.Or(s.ReadyTimeout, defaultReadyTimeout)
 	s.StopSignal = cmp.Or(s.StopSignal, syscall.SIGTERM)
-	s.DeathSignal = cmp.Or(s.DeathSignal, syscall.SIGKILL)
 	s.Grace = cmp.Or(s.Grace, defaultGrace)
 	if s.Env == nil {
 		s.Env = []string{} // exec takes nil for "inherit"

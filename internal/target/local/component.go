@@ -61,8 +61,8 @@ type component struct {
 	profiles string
 	// scrapeInterval is the least time between two scrapes of metrics.
 	scrapeInterval time.Duration
-	readyTimeout   time.Duration
-	grace          time.Duration
+	// readyTimeout and grace have defaults: startTimeout and stopGrace.
+	readyTimeout, grace time.Duration
 	// stopSignal asks it to end, deathSignal is what it gets when plimsoll dies;
 	// process.Spec has the defaults.
 	stopSignal, deathSignal syscall.Signal
@@ -87,6 +87,15 @@ const (
 	datastoreLayer
 	apiLayer
 	frontLayer // all clients of the API server
+)
+
+const (
+	// startTimeout is how long a component may take until it is ready, if nothing is known of it.
+	startTimeout = 30 * time.Second
+	// stopGrace is how long it may take to end: short, since what it stores is thrown away. Members of
+	// etcd that stop together wait in vain for one of them to take over the leadership, and clients of
+	// the API server give their leases back, no more.
+	stopGrace = 2 * time.Second
 )
 
 // accessGate opens when the API server has given its users their rights.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -10,9 +11,11 @@ import (
 )
 
 const (
-	controlReady = 30 * time.Second
-	// Short, since nothing of theirs is kept: they give their leases back, no more.
-	controlGrace = 2 * time.Second
+	controllerManagerPart = "kube-controller-manager"
+	controllerManagerUser = "system:kube-controller-manager" // whom RBAC, and priority and fairness, know by this name
+	schedulerPart         = "kube-scheduler"
+	schedulerUser         = "system:kube-scheduler" // likewise
+
 	// Some 400 KB, at 10 to 15 ms of the component's CPU.
 	controlScrape = 2 * time.Second
 )
@@ -38,6 +41,30 @@ func buildControl(p *plane, name string, port int, own flags, document v1alpha1.
 			{"authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics"},
 		}, own),
 		ready: loopback(port) + "/healthz", metrics: loopback(port) + "/metrics", ca: kubernetesCA, observer: monitorClient, scrapeInterval: controlScrape,
-		readyTimeout: controlReady, grace: controlGrace, layer: frontLayer, restart: restart,
+		layer: frontLayer, restart: restart,
 	}
+}
+
+// buildControllerManager gives the controllers.
+func buildControllerManager(p *plane) component {
+	return buildControl(p, controllerManagerPart, p.ports.controllerManager, flags{
+		{"service-account-private-key-file", p.keys.keyFile(serviceAccount)},
+		{"root-ca-file", p.keys.certFile(kubernetesCA)},
+	}, p.spec.KubeControllerManager.Flags, p.spec.KubeControllerManager.Restart)
+}
+
+// buildScheduler gives the scheduler.
+func buildScheduler(p *plane) component {
+	return buildControl(p, schedulerPart, p.ports.scheduler, nil, p.spec.KubeScheduler.Flags, p.spec.KubeScheduler.Restart)
+}
+
+// awaitServiceAccount waits until pods may be made in the namespace default:
+// their admission asks for its service account, which a controller makes.
+func (p *plane) awaitServiceAccount(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := await(ctx, p.admin(), p.ports.apiserverURL()+"/api/v1/namespaces/default/serviceaccounts/default"); err != nil {
+		return p.target.because(fmt.Errorf("wait until the controllers have made the service account of namespace default: %w", err))
+	}
+	return nil
 }

@@ -18,10 +18,6 @@ const (
 	// An API server gives up after 20s without etcd. Less than that, so that
 	// etcd is reported and not its consequence.
 	etcdReady = 15 * time.Second
-
-	// Short, since the data is thrown away, and members that stop together
-	// wait in vain for one of them to take over the leadership.
-	etcdGrace = 2 * time.Second
 )
 
 // etcdMembers is the number of etcd processes.
@@ -93,7 +89,7 @@ func buildEtcd(p *plane) []component {
 		members = append(members, component{
 			name: name, binary: p.binaries[etcdPart], flags: own, document: document, data: data, wal: wal, after: after,
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
-			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
+			readyTimeout: etcdReady, layer: datastoreLayer,
 		})
 	}
 	return members

@@ -15,7 +15,6 @@ import (
 const (
 	kinePart  = "kine"
 	kineReady = 15 * time.Second // as for etcd: less than an API server waits
-	kineGrace = 2 * time.Second
 	// databaseName is the database that kine makes in a server of plimsoll's own.
 	databaseName = "kine"
 )
@@ -38,7 +37,7 @@ func buildKine(p *plane) component {
 		env: []string{"KINE_ENDPOINT=" + endpoint}, secret: flags{{"endpoint", withoutPassword(endpoint)}},
 		// It serves metrics once it serves everything else.
 		ready: "https://" + metrics + "/metrics", metrics: "https://" + metrics + "/metrics", ca: etcdCA, observer: etcdClient,
-		readyTimeout: kineReady, grace: kineGrace, layer: datastoreLayer,
+		readyTimeout: kineReady, layer: datastoreLayer,
 	}
 	switch {
 	case p.server.Path != "":

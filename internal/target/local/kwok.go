@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"time"
 
 	rbac "k8s.io/api/rbac/v1"
 
@@ -19,8 +18,6 @@ const (
 	// kubeletGroup is that of all kubelets: priority and fairness knows their
 	// requests by it. It has no rights by itself.
 	kubeletGroup = "system:nodes"
-	kwokReady    = 30 * time.Second
-	kwokGrace    = 2 * time.Second
 	kwokConfig   = "kwok.yaml"
 	// podRange has room for eight million pods: addresses outside of it are not used again.
 	podRange = "10.128.0.0/9"
@@ -62,7 +59,7 @@ func buildKwok(p *plane) (component, error) {
 		// Its working directory, where it looks for more configuration, must not be the user's.
 		data: home, files: map[string]string{kwokConfig: config}, env: []string{"KWOK_WORKDIR=" + home},
 		ready: loopback(p.ports.kwok) + "/healthz", metrics: loopback(p.ports.kwok) + "/metrics", ca: kubernetesCA, observer: monitorClient,
-		readyTimeout: kwokReady, grace: kwokGrace, layer: frontLayer,
+		layer: frontLayer,
 	}, err
 }
 

@@ -33,8 +33,8 @@ func buildMariaDB(p *plane) component {
 		initialise: command{p.server.Initialiser, []string{
 			"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=socket", "--skip-test-db",
 		}},
-		probe:        func(ctx context.Context) error { return probeMariaDB(ctx, address(p.ports.database)) },
-		readyTimeout: databaseReady, grace: databaseGrace, layer: databaseLayer,
+		probe: func(ctx context.Context) error { return probeMariaDB(ctx, address(p.ports.database)) },
+		layer: databaseLayer,
 	}
 }
 

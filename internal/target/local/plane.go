@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -107,6 +108,7 @@ func (p *plane) complete(c *component) (err error) {
 	if c.needs != "" {
 		c.needs = p.prefix + c.needs
 	}
+	c.readyTimeout, c.grace = cmp.Or(c.readyTimeout, startTimeout), cmp.Or(c.grace, stopGrace)
 	c.plane, c.log, c.name = p, p.log(c.name), p.prefix+c.name
 	return nil
 }

@@ -10,14 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
-)
-
-const (
-	databaseReady = 30 * time.Second
-	databaseGrace = 2 * time.Second // short, since the data is thrown away
 )
 
 // buildPostgres gives a PostgreSQL server with its own defaults, but for what
@@ -42,7 +36,7 @@ func buildPostgres(p *plane) component {
 		// Its backends are in groups of their own, where only it reaches them. An
 		// immediate shutdown writes no checkpoint of data that nobody wants.
 		stopSignal: syscall.SIGQUIT, deathSignal: syscall.SIGQUIT, tree: true,
-		readyTimeout: databaseReady, grace: databaseGrace, layer: databaseLayer,
+		layer: databaseLayer,
 	}
 }
 

@@ -17,11 +17,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/tunnel"
 )
 
-const (
-	stevePart  = "steve"
-	steveReady = time.Minute
-	steveGrace = 2 * time.Second
-)
+const stevePart = "steve"
 
 // stevePartOf names the binary for a document's Steve: each version but the
 // default one is a part of its own.
@@ -65,7 +61,7 @@ func buildSteve(p *plane) component {
 		data: home, dir: home, // its cache is a file in its working directory
 		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
 		probe:        p.steveProbe(),
-		readyTimeout: steveReady, grace: steveGrace, layer: frontLayer,
+		readyTimeout: time.Minute, layer: frontLayer,
 	}
 	if p.behindTunnel() {
 		c.flags[2].value = strconv.Itoa(p.ports.steveHTTP) // where the agent dials it

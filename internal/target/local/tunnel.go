@@ -13,8 +13,6 @@ const (
 	downstreamPrefix = "downstream-"
 	tunnelServer     = tunnel.ServerVerb
 	tunnelAgent      = tunnel.AgentVerb
-	tunnelReady      = 10 * time.Second
-	tunnelGrace      = time.Second
 	// tunnelUser is the agent's name for the server, and nobody else's.
 	tunnelUser = "plimsoll-tunnel-agent"
 )
@@ -43,7 +41,7 @@ func buildTunnel(program string, upstream, downstream *plane) []component {
 	end := func(name string, fs flags) component {
 		return component{
 			name: name, binary: assets.Binary{Path: program, Source: assets.Plimsoll}, first: []string{name}, flags: fs,
-			ca: kubernetesCA, observer: loadClient, readyTimeout: tunnelReady, grace: tunnelGrace, layer: frontLayer,
+			ca: kubernetesCA, observer: loadClient, readyTimeout: 10 * time.Second, grace: time.Second, layer: frontLayer,
 		}
 	}
 	server := end(tunnelServer, append(flags{{"listen", listen}, {"steve", steve}, {"agent-user", tunnelUser}}, identity(controlServer)...))
