@@ -47,6 +47,12 @@ func Of(ctx context.Context, path string) (Mount, error) {
 		return Mount{}, fmt.Errorf("find out what %s is mounted on: %w", path, err)
 	}
 	m := holding(resolved, number, all)
+	if m.Device == "/dev/root" || strings.HasPrefix(m.Device, "/dev/mapper/") {
+		// The kernel's own name for it, which its figures of disks have too.
+		if link, err := os.Readlink("/sys/dev/block/" + number); err == nil {
+			m.Device = "/dev/" + filepath.Base(link)
+		}
+	}
 	m.Guest = guest(ctx)
 	if disk, err := wholeDisk(number); err == nil {
 		m.Cache, m.Model = read(disk, "queue/write_cache"), read(disk, "device/model")
