@@ -50,6 +50,9 @@ func TestFaultsOfTheDownstreamPlane(t *testing.T) {
 		{"{downstream: {kubeAPIServer: {audit: metadata}}}", there, listThere, "only the first control plane is audited"},
 		{"{downstream: {datastore: {kine: {backend: sqlite}}}}", there + ", through: datastore", listThere, "only a local target's etcd can be filled directly"},
 		{"{downstream: {}, datastore: {kine: {backend: sqlite}}}", there + ", through: datastore", listThere, ""},
+		{"{steve: {flags: {https-listen-port: 9443}}, downstream: {}}", there, listThere, "one.yaml:5:36: spec.target.local.steve.flags.https-listen-port: plimsoll chooses where Steve listens"},
+		{"{downstream: {steve: {flags: {http-listen-port: null}}}}", there, listThere, "downstream.steve.flags.http-listen-port: plimsoll chooses where Steve listens"},
+		{"{steve: {flags: {debug: true}}, downstream: {}}", there, listThere, ""},
 		{"{downstream: {}}", there, "cluster: downstream\n      disk: {sequential: {}}", "waits, bundles and disks are of the first control plane"},
 	} {
 		_, err := plan.Load("one.yaml", twoPlanes(row.target, row.fill, row.phase), nil)

@@ -13,7 +13,7 @@ type Steve struct {
 	SQLCache bool `json:"sqlCache,omitempty"`
 	// Whether, without the SQL cache, answers to lists are kept in memory, for requests that name their revision (CATTLE_REQUEST_CACHE_DISABLED=false). Rancher of 2023 did so; Steve of today does only when told.
 	RequestCache bool `json:"requestCache,omitempty"`
-	// Flags laid over plimsoll's own; null removes one.
+	// Flags laid over plimsoll's own, but for those that say where it listens; null removes one.
 	Flags Flags `json:"flags,omitempty"`
 }
 
@@ -82,6 +82,27 @@ type SteveList struct {
 	ProjectsOrNamespaces string `json:"projectsornamespaces,omitempty"`
 	// Whether each walk is checked for every object that fills have made in these namespaces: it should see each exactly once. A walk that does not is ok and has the reason missing, duplicate, or missing-and-duplicate.
 	Verify bool `json:"verify,omitempty"`
+}
+
+// stevePorts checks that nobody moves the ports of a Steve: whoever reaches one is an
+// admin, so plimsoll shuts off from other machines those that it has chosen.
+func (v *validator) stevePorts(local *LocalTarget) {
+	if local == nil || local.Steve == nil {
+		return
+	}
+	for _, flag := range []string{"https-listen-port", "http-listen-port", "metrics-listen-addr", "pprof-listen-addr"} {
+		const fault = "plimsoll chooses where Steve listens, asks it there, and keeps other machines away: leave this flag out"
+		_, moved := local.Steve.Flags[flag]
+		if moved {
+			v.fault("spec.target.local.steve.flags."+flag, fault)
+		}
+		if local.Downstream == nil || moved { // by default the one downstream has the same flags
+			continue
+		}
+		if _, moved := local.Downstream.Steve.Flags[flag]; moved {
+			v.fault("spec.target.local.downstream.steve.flags."+flag, fault)
+		}
+	}
 }
 
 // borrowed checks what somebody else runs.

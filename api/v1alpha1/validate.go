@@ -20,6 +20,7 @@ func (s *Scenario) Validate() []FieldError {
 	v := validator{phases: map[Name]*Phase{}, unmeasured: map[Name]bool{}, fills: map[string]int{}, target: s.Spec.Target}
 	v.controlPlane(s.Spec.Target.Local)
 	v.downstream(s.Spec.Target.Local)
+	v.stevePorts(s.Spec.Target.Local)
 	v.borrowed(s.Spec.Target.Borrowed)
 	v.preparations("spec.prepare", s.Spec.Prepare, false)
 	if len(s.Spec.Observe) > 0 && !s.Spec.Target.servesKubernetes() {

@@ -26,6 +26,7 @@ func rules() map[string][]string {
 		"internal/object":   append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),
 		"internal/fill":     {"internal/engine", "internal/loop", "internal/workload", "internal/target/local", "internal/store", "internal/analysis", "internal/report", "internal/cli"},
 		"internal/engine":   {"internal/target/local", "internal/analysis", "internal/report", "internal/cli"},
+		"internal/mount":    append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),
 		"internal/stats":    append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),
 		"internal/design":   append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),
 		"api":               append(doing, "internal/plan", "internal/store", "internal/analysis", "internal/report"),

@@ -134,7 +134,7 @@ func inspect(ctx context.Context, path, source string) (Binary, error) {
 	if err != nil {
 		return Binary{}, err
 	}
-	sum, err := hashFile(path)
+	sum, err := Hash(path)
 	if err != nil {
 		return Binary{}, fmt.Errorf("hash %s: %w", path, err)
 	}
@@ -158,9 +158,7 @@ func askVersion(ctx context.Context, path string) (string, error) {
 }
 
 // Hash gives the SHA-256 of a file, in hexadecimal.
-func Hash(path string) (string, error) { return hashFile(path) }
-
-func hashFile(path string) (string, error) {
+func Hash(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -69,7 +69,7 @@ func cached(e entry) (Binary, bool) {
 		return Binary{}, false
 	}
 	if !info.ModTime().Equal(rec.ModTime) {
-		if sum, err := hashFile(e.binary()); err != nil || sum != rec.SHA256 {
+		if sum, err := Hash(e.binary()); err != nil || sum != rec.SHA256 {
 			return Binary{}, false
 		}
 	}
@@ -110,7 +110,7 @@ func (e entry) complete(folder string, rec record) error {
 		return err
 	}
 	rec.Size, rec.ModTime = info.Size(), info.ModTime()
-	if rec.SHA256, err = hashFile(path); err != nil {
+	if rec.SHA256, err = Hash(path); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(rec, "", "  ")
@@ -160,16 +160,11 @@ func tryLock(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
-		case nil:
-			return func() { file.Close() }, nil
-		case unix.EINTR:
-		default:
-			file.Close()
-			return nil, err
-		}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		file.Close()
+		return nil, err
 	}
+	return func() { file.Close() }, nil
 }
 
 // scratch gives a folder to build in, on the file system of the cache. The

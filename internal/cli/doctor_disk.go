@@ -17,6 +17,7 @@ import (
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/loop"
+	"plimsoll.dev/plimsoll/internal/mount"
 	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/target/directory"
 	"plimsoll.dev/plimsoll/internal/workload"
@@ -71,7 +72,7 @@ func doctorDisk(ctx context.Context, env Environment, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, t.Close(context.WithoutCancel(ctx))) }()
 	found := t.Disk()
-	fmt.Fprintln(env.Stdout, found)
+	fmt.Fprintln(env.Stdout, found.Words())
 	for _, caveat := range found.Caveats() {
 		fmt.Fprintln(env.Stdout, "  "+caveat)
 	}
@@ -216,7 +217,7 @@ func briefly(nanoseconds int64) string {
 }
 
 // diskVerdict is one line, and whether the guideline holds for both patterns.
-func diskVerdict(on directory.Disk, all []*diskTimes) (line string, good bool) {
+func diskVerdict(on mount.Mount, all []*diskTimes) (line string, good bool) {
 	var worst *diskTimes
 	var p99 time.Duration
 	for _, t := range all {

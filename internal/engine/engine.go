@@ -24,7 +24,6 @@ import (
 	"plimsoll.dev/plimsoll/internal/sampler"
 	"plimsoll.dev/plimsoll/internal/store"
 	"plimsoll.dev/plimsoll/internal/target"
-	"plimsoll.dev/plimsoll/internal/target/directory"
 	"plimsoll.dev/plimsoll/internal/workload/httpconn"
 	"plimsoll.dev/plimsoll/internal/workload/kube"
 )
@@ -197,9 +196,6 @@ func (r *run) provision(ctx context.Context) error {
 		return fmt.Errorf("describe the target: %w", err)
 	}
 	environment := store.Environment{Host: sampler.Host(ctx, r.dataDirs()[0])}
-	if disk, err := directory.Look(ctx, r.dataDirs()[0]); err == nil {
-		environment.Host.Disk, environment.Host.DiskCaveats = disk.String(), disk.Caveats()
-	}
 	for _, c := range description.Components {
 		environment.Components = append(environment.Components, store.Component(c))
 	}

@@ -23,7 +23,7 @@ func (r *run) settle(ctx context.Context, s v1.Settle) error {
 		return nil // whose processes cannot be seen, cannot be waited for
 	}
 	started, limit := r.clock.Now(), time.Duration(s.Timeout)
-	meter := sampler.NewMeter(ctx, supervised.Processes())
+	meter := sampler.NewMeter(supervised.Processes())
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for rested := 0; rested < calm; {
@@ -32,7 +32,7 @@ func (r *run) settle(ctx context.Context, s v1.Settle) error {
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
-		cpus := meter.Read(ctx)
+		cpus := meter.Read()
 		rested++
 		if cpus > s.CPUs {
 			rested = 0

@@ -1,12 +1,8 @@
 package process
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -57,18 +53,3 @@ func awaitExit(pid int) {
 
 // signalGroup ignores its error: the only likely one is that nobody is left.
 func signalGroup(pid int, s syscall.Signal) { _ = syscall.Kill(-pid, s) }
-
-// peakRSS is the peak resident memory in bytes of a running process, 0 if unknown.
-func peakRSS(pid int) int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range bytes.Lines(status) {
-		if value, ok := bytes.CutPrefix(line, []byte("VmHWM:")); ok {
-			kib, _ := strconv.ParseInt(string(bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(value), []byte("kB")))), 10, 64)
-			return kib << 10
-		}
-	}
-	return 0
-}

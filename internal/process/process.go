@@ -5,6 +5,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,13 +52,6 @@ type Spec struct {
 	Grace time.Duration
 }
 
-// Usage is what a process consumed in its life.
-type Usage struct {
-	User, System time.Duration
-	// MaxRSS is the peak resident memory in bytes.
-	MaxRSS int64
-}
-
 // Process is one running or finished child.
 type Process struct {
 	spec     Spec
@@ -65,10 +59,9 @@ type Process struct {
 	started  time.Time
 	logStart int64
 
-	asked   atomic.Bool
-	peakRSS atomic.Int64
-	exited  chan struct{}
-	err     error // written before exited is closed
+	asked  atomic.Bool
+	exited chan struct{}
+	err    error // written before exited is closed
 }
 
 // Start starts the process and returns when it is ready. ctx bounds the start
@@ -106,15 +99,9 @@ func Run(ctx context.Context, spec Spec) error {
 }
 
 func (s Spec) withDefaults() Spec {
-	if s.ReadyTimeout == 0 {
-		s.ReadyTimeout = defaultReadyTimeout
-	}
-	if s.StopSignal == 0 {
-		s.StopSignal = syscall.SIGTERM
-	}
-	if s.Grace == 0 {
-		s.Grace = defaultGrace
-	}
+	s.ReadyTimeout = cmp.Or(s.ReadyTimeout, defaultReadyTimeout)
+	s.StopSignal = cmp.Or(s.StopSignal, syscall.SIGTERM)
+	s.Grace = cmp.Or(s.Grace, defaultGrace)
 	if s.Env == nil {
 		s.Env = []string{} // exec takes nil for "inherit"
 	}
@@ -169,10 +156,8 @@ func (p *Process) awaitReady(parent context.Context) error {
 		if p.spec.Ready != nil {
 			probe = p.spec.Ready(ctx)
 		}
-		select {
-		case <-p.exited:
+		if !p.Running() {
 			return p.err
-		default:
 		}
 		if probe == nil {
 			return nil
@@ -196,9 +181,6 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Name is the component's name.
 func (p *Process) Name() string { return p.spec.Name }
 
-// LogPath is the file that holds the output.
-func (p *Process) LogPath() string { return p.spec.LogPath }
-
 // Exited is closed when the process has ended and has been reaped.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
@@ -215,12 +197,10 @@ func (p *Process) Running() bool {
 // Err is the *ExitError of a process that ended without having been asked to,
 // whatever its exit status; nil while it runs, and after Stop and Kill.
 func (p *Process) Err() error {
-	select {
-	case <-p.exited:
-		return p.err
-	default:
+	if p.Running() {
 		return nil
 	}
+	return p.err
 }
 
 // Stop asks the process group to end and kills it when its grace period or ctx
@@ -231,7 +211,6 @@ func (p *Process) Stop(ctx context.Context) error {
 		return nil
 	}
 	p.asked.Store(true)
-	p.peakRSS.Store(peakRSS(p.PID()))
 	signalGroup(p.PID(), p.spec.StopSignal)
 	p.Resume() // what is stopped cannot end
 
@@ -253,7 +232,6 @@ func (p *Process) Kill() error {
 		return nil
 	}
 	p.asked.Store(true)
-	p.peakRSS.Store(peakRSS(p.PID()))
 	return p.kill()
 }
 
@@ -281,22 +259,4 @@ func (p *Process) signal(s syscall.Signal) {
 	if p.Running() {
 		signalGroup(p.PID(), s)
 	}
-}
-
-// Usage is what the process consumed; false while it runs.
-func (p *Process) Usage() (Usage, bool) {
-	select {
-	case <-p.exited:
-	default:
-		return Usage{}, false
-	}
-	state := p.cmd.ProcessState
-	u := Usage{User: state.UserTime(), System: state.SystemTime(), MaxRSS: p.peakRSS.Load()}
-	if r, ok := state.SysUsage().(*syscall.Rusage); ok && u.MaxRSS == 0 {
-		// Too high for a child smaller than plimsoll: a forked process inherits
-		// the peak of the one it was forked from. Only used when the process
-		// ended unasked, so that its own peak could not be read before.
-		u.MaxRSS = r.Maxrss << 10
-	}
-	return u, true
 }

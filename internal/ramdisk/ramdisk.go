@@ -3,19 +3,17 @@
 package ramdisk
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/shirou/gopsutil/v4/mem"
 	"golang.org/x/sys/unix"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/mount"
 )
 
 // Check says whether this process could mount a RAM disk of the size now; the
@@ -24,8 +22,8 @@ func Check(size v1alpha1.Bytes) error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("a RAM disk of %v cannot be mounted: only root may: run as root, or leave ramDisk out and name a folder that is in memory already, such as /dev/shm", size)
 	}
-	if free, ok := available(); ok && free < int64(size) {
-		return fmt.Errorf("a RAM disk of %v does not fit: %d MiB of memory are free: make it smaller", size, free>>20)
+	if memory, err := mem.VirtualMemory(); err == nil && memory.Available < uint64(size) {
+		return fmt.Errorf("a RAM disk of %v does not fit: %d MiB of memory are free: make it smaller", size, memory.Available>>20)
 	}
 	return nil
 }
@@ -49,7 +47,10 @@ func Mount(dir string, size v1alpha1.Bytes) error {
 // what still uses a mount keeps it until it ends, but nobody finds it any more.
 // That there is no dir is no error.
 func Remove(dir string) error {
-	points, err := mountPoints(dir)
+	points, err := mount.Below(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -59,55 +60,4 @@ func Remove(dir string) error {
 		}
 	}
 	return os.RemoveAll(dir)
-}
-
-// mountPoints are those at dir and below it, in the order of mounting.
-func mountPoints(dir string) ([]string, error) {
-	resolved, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if resolved, err = filepath.Abs(resolved); err != nil {
-		return nil, err
-	}
-	file, err := os.Open("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("look for what is mounted on %s: %w", dir, err)
-	}
-	defer file.Close()
-	var points []string
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		// 36 35 98:0 /root /mount/point rw,noatime master:1 - ext4 /dev/vda1 rw
-		if fields := strings.Fields(lines.Text()); len(fields) > 4 {
-			point := unescape(fields[4])
-			if point == resolved || strings.HasPrefix(point, resolved+"/") {
-				points = append(points, point)
-			}
-		}
-	}
-	return points, lines.Err()
-}
-
-// unescape undoes what the kernel does to blanks in paths.
-func unescape(path string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
-}
-
-// available is how many bytes of memory could be used without swapping, if the kernel says so.
-func available() (bytes int64, ok bool) {
-	data, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, found := strings.CutPrefix(line, "MemAvailable:"); found {
-			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kib << 10, err == nil
-		}
-	}
-	return 0, false
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/mount"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
@@ -83,7 +84,7 @@ func quickstartEnvironment() store.Environment {
 		SchemaVersion: 1,
 		Host: store.Host{
 			OS: "linux", Platform: "Debian 12.11", Kernel: "6.1.0-37-amd64", Architecture: "amd64", CPUModel: "AMD EPYC 7B13",
-			CPUs: 4, CPULimit: 3.5, MemoryBytes: 16 << 30, MemoryLimit: 8 << 30, FileSystem: "ext4", Device: "/dev/nvme0n1p1",
+			CPUs: 4, CPULimit: 3.5, MemoryBytes: 16 << 30, MemoryLimit: 8 << 30, Mount: mount.Mount{FileSystem: "ext4", Device: "/dev/nvme0n1p1"},
 			DiskFreeBytes: 41 << 30, Virtual: "kvm", Load1: 0.42,
 		},
 		Components: []store.Component{

@@ -3,9 +3,6 @@ package sampler
 import (
 	"runtime/metrics"
 
-	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
-
 	series "plimsoll.dev/plimsoll/internal/metrics"
 )
 
@@ -19,12 +16,9 @@ type collector struct {
 // newCollector names the series; pauses are the time in which the world stood still, bounded from above by
 // the buckets that the runtime counts them in.
 func newCollector() *collector {
-	name := func(metric string) *series.Series {
-		return &series.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", Generator)}
-	}
 	return &collector{
 		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}},
-		pauses:  name("go_gc_pauses_seconds_total"), cycles: name("go_gc_cycles_total"),
+		pauses:  newSeries("go_gc_pauses_seconds_total", Generator), cycles: newSeries("go_gc_cycles_total", Generator),
 	}
 }
 

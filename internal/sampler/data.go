@@ -4,10 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
-
-	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
 )
@@ -31,8 +29,7 @@ func dataSizes(folders []string) []metrics.Sample {
 	}
 	var samples []metrics.Sample
 	for component, size := range sizes {
-		series := &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, "data_size_bytes", "component", component)}
-		samples = append(samples, metrics.Sample{Series: series, Value: float64(size)})
+		samples = append(samples, metrics.Sample{Series: newSeries("data_size_bytes", component), Value: float64(size)})
 	}
 	return samples
 }
@@ -45,7 +42,7 @@ func diskUsage(path string) int64 {
 			return nil
 		}
 		if info, err := entry.Info(); err == nil {
-			total += allocated(info)
+			total += info.Sys().(*syscall.Stat_t).Blocks * 512 // whatever the file system's own blocks are
 		}
 		return nil
 	})

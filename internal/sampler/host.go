@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/shirou/gopsutil/v4/load"
 	"github.com/shirou/gopsutil/v4/mem"
 
+	"plimsoll.dev/plimsoll/internal/mount"
 	"plimsoll.dev/plimsoll/internal/store"
 )
 
@@ -41,38 +41,11 @@ func Host(ctx context.Context, dir string) store.Host {
 		h.Load1 = average.Load1
 	}
 	h.CPULimit, h.MemoryLimit = controlGroupLimits(controlGroups, h.MemoryBytes)
-	at := mountOf(ctx, dir)
-	h.FileSystem, h.Device = at.kind, at.device
+	h.Mount, _ = mount.Of(ctx, dir)
 	if usage, err := disk.UsageWithContext(ctx, dir); err == nil {
 		h.DiskFreeBytes = usage.Free
 	}
 	return h
-}
-
-// mount is a file system and where it is mounted.
-type mount struct{ point, kind, device string }
-
-// mountOf gives the mount that holds dir, also where dir leads there by links; an
-// empty one, if that is not known.
-func mountOf(ctx context.Context, dir string) (found mount) {
-	if absolute, err := filepath.Abs(dir); err == nil {
-		dir = absolute
-	}
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
-	}
-	mounts, err := disk.PartitionsWithContext(ctx, true)
-	if err != nil {
-		return mount{}
-	}
-	longest := -1
-	for _, m := range mounts {
-		within := m.Mountpoint == "/" || dir == m.Mountpoint || strings.HasPrefix(dir, m.Mountpoint+"/")
-		if within && len(m.Mountpoint) >= longest { // of mounts over mounts, the last one counts
-			longest, found = len(m.Mountpoint), mount{m.Mountpoint, m.Fstype, m.Device}
-		}
-	}
-	return found
 }
 
 // controlGroups is where a container finds its own, of either version.

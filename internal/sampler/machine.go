@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
+	"plimsoll.dev/plimsoll/internal/mount"
 )
 
 // HostComponent is the component name under which the machine that plimsoll
@@ -26,7 +28,7 @@ const HostComponent = "host"
 type machine struct {
 	proc    procfs.FS
 	blocks  blockdevice.FS
-	mounts  []mount
+	mounts  []mount.Mount
 	known   map[seriesKey]*metrics.Series
 	idle    map[seriesKey]float64 // the highest reading of counters that may step back
 	samples []metrics.Sample
@@ -49,21 +51,12 @@ func newMachine(ctx context.Context, folders []string) *machine {
 	blocks, _ := blockdevice.NewFS(procfs.DefaultMountPoint, "/sys")
 	m := &machine{proc: proc, blocks: blocks, known: map[seriesKey]*metrics.Series{}, idle: map[seriesKey]float64{}}
 	for _, folder := range folders {
-		m.watch(mountOf(ctx, folder))
-	}
-	return m
-}
-
-// watch adds a file system, once.
-func (m *machine) watch(added mount) {
-	for _, known := range m.mounts {
-		if known.point == added.point {
-			return
+		at, err := mount.Of(ctx, folder)
+		if err == nil && !slices.Contains(m.mounts, at) {
+			m.mounts = append(m.mounts, at)
 		}
 	}
-	if added.point != "" {
-		m.mounts = append(m.mounts, added)
-	}
+	return m
 }
 
 // read gives all figures of a moment, each source read once. What it returns is
@@ -218,12 +211,12 @@ func (m *machine) readPressure() {
 
 func (m *machine) readFileSystems(ctx context.Context) {
 	for _, at := range m.mounts {
-		usage, err := disk.UsageWithContext(ctx, at.point)
+		usage, err := disk.UsageWithContext(ctx, at.Point)
 		if err != nil {
 			continue
 		}
-		m.add(seriesKey{"node_filesystem_size_bytes", at.device, at.point}, float64(usage.Total))
-		m.add(seriesKey{"node_filesystem_avail_bytes", at.device, at.point}, float64(usage.Free))
+		m.add(seriesKey{"node_filesystem_size_bytes", at.Device, at.Point}, float64(usage.Total))
+		m.add(seriesKey{"node_filesystem_avail_bytes", at.Device, at.Point}, float64(usage.Free))
 	}
 }
 
@@ -246,8 +239,8 @@ func (m *machine) labels(key seriesKey) labels.Labels {
 	case strings.HasPrefix(key.metric, "node_filesystem_"):
 		pairs = append(pairs, "device", key.device, "mountpoint", key.other)
 		for _, at := range m.mounts {
-			if at.point == key.other {
-				pairs = append(pairs, "fstype", at.kind)
+			if at.Point == key.other {
+				pairs = append(pairs, "fstype", at.FileSystem)
 			}
 		}
 	case key.device != "":

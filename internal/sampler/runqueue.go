@@ -1,9 +1,7 @@
 package sampler
 
 import (
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
 )
@@ -22,12 +20,10 @@ type runQueue struct {
 
 // newRunQueue names the series after those of the node_exporter for CPUs.
 func newRunQueue(component string, pid int) *runQueue {
-	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", component)}
-	}
 	return &runQueue{
 		pid: pid, seen: map[int]procfs.ProcSchedstat{},
-		waiting: name("process_schedstat_waiting_seconds_total"), obtained: name("process_schedstat_timeslices_total"),
+		waiting:  newSeries("process_schedstat_waiting_seconds_total", component),
+		obtained: newSeries("process_schedstat_timeslices_total", component),
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/shirou/gopsutil/v4/process"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
 	"plimsoll.dev/plimsoll/internal/target"
@@ -45,58 +44,24 @@ type Sampler struct {
 // Run samples until ctx is done.
 func (s *Sampler) Run(ctx context.Context) {
 	var sources sync.WaitGroup
+	source := func(name string, interval time.Duration, read func() ([]metrics.Sample, error)) {
+		sources.Go(func() {
+			s.every(ctx, interval, name, func() (unread, unkept error) { return s.sample(ctx, read) })
+		})
+	}
+	source("processes", s.Interval, s.processReader())
+	if machine := newMachine(ctx, s.Folders); machine != nil {
+		source(HostComponent, s.Interval, func() ([]metrics.Sample, error) { return machine.read(ctx), nil })
+	}
+	if len(s.Data) > 0 {
+		source("data", dataInterval, func() ([]metrics.Sample, error) { return dataSizes(s.Data), nil })
+	}
+	for _, own := range s.Own {
+		sources.Go(func() { s.runOwn(ctx, newGatherer(own)) })
+	}
 	supervised := map[string]bool{}
 	for _, p := range s.processes() {
 		supervised[p.Component] = true
-	}
-	watched := map[string]*watched{}
-	collector, queue := newCollector(), newRunQueue(Generator, os.Getpid())
-	sources.Go(func() {
-		s.every(ctx, s.Interval, "processes", func() (unread, unkept error) {
-			samples := append(collector.read(), queue.read()...)
-			at := s.Now()
-			for _, p := range s.processes() {
-				if watched[p.Component] == nil {
-					watched[p.Component] = watch(p)
-				}
-				samples = append(samples, watched[p.Component].sample(ctx, p)...)
-			}
-			// The run's end must not cost its last second.
-			return nil, s.DB.Append(context.WithoutCancel(ctx), at, samples)
-		})
-	})
-	if machine := newMachine(ctx, s.Folders); machine != nil {
-		sources.Go(func() {
-			s.every(ctx, s.Interval, HostComponent, func() (unread, unkept error) {
-				at := s.Now()
-				return nil, s.DB.Append(context.WithoutCancel(ctx), at, machine.read(ctx))
-			})
-		})
-	}
-	if len(s.Data) > 0 {
-		sources.Go(func() {
-			s.every(ctx, dataInterval, "data", func() (unread, unkept error) {
-				at := s.Now()
-				return nil, s.DB.Append(context.WithoutCancel(ctx), at, dataSizes(s.Data))
-			})
-		})
-	}
-	for _, own := range s.Own {
-		g := newGatherer(own)
-		read := func() (unread, unkept error) {
-			at := s.Now()
-			samples, err := g.read()
-			return err, s.DB.Append(context.WithoutCancel(ctx), at, samples)
-		}
-		sources.Go(func() {
-			s.every(ctx, s.Interval, Generator, read)
-			if ctx.Err() == nil {
-				return // the database takes no more
-			}
-			if _, err := read(); err != nil { // what was counted since is not to be lost
-				s.Failed(fmt.Errorf("sample %s: %w", Generator, err))
-			}
-		})
 	}
 	for _, e := range s.Endpoints {
 		interval := max(e.Interval, s.Interval)
@@ -106,6 +71,47 @@ func (s *Sampler) Run(ctx context.Context) {
 		})
 	}
 	sources.Wait()
+}
+
+// processReader gives what reads all processes, and what the runtime and the kernel do to plimsoll's own.
+func (s *Sampler) processReader() func() ([]metrics.Sample, error) {
+	collector, queue := newCollector(), newRunQueue(Generator, os.Getpid())
+	known := map[string]usageSeries{}
+	return func() ([]metrics.Sample, error) {
+		samples := append(collector.read(), queue.read()...)
+		for _, p := range s.processes() {
+			u, ok := read(p)
+			if !ok {
+				continue // gone already; its exit is reported by whoever started it
+			}
+			if _, met := known[p.Component]; !met {
+				known[p.Component] = newUsageSeries(p.Component)
+			}
+			samples = append(samples, known[p.Component].samples(u)...)
+		}
+		return samples, nil
+	}
+}
+
+// runOwn samples what plimsoll itself counts, and once more at the end: what was
+// counted since the last time is not to be lost.
+func (s *Sampler) runOwn(ctx context.Context, g *gatherer) {
+	read := func() (unread, unkept error) { return s.sample(ctx, g.read) }
+	s.every(ctx, s.Interval, Generator, read)
+	if ctx.Err() == nil {
+		return // the database takes no more
+	}
+	if _, err := read(); err != nil {
+		s.Failed(fmt.Errorf("sample %s: %w", Generator, err))
+	}
+}
+
+// sample reads a source and keeps what it gives.
+func (s *Sampler) sample(ctx context.Context, read func() ([]metrics.Sample, error)) (unread, unkept error) {
+	at := s.Now()
+	samples, err := read()
+	// The run's end must not cost its last second.
+	return err, s.DB.Append(context.WithoutCancel(ctx), at, samples)
 }
 
 // processes are those of the target, and plimsoll's own.
@@ -140,48 +146,7 @@ func (s *Sampler) every(ctx context.Context, interval time.Duration, source stri
 	}
 }
 
-// watched is a component's process and the names of its series, which go on when
-// the component is started again.
-type watched struct {
-	pid                           int
-	process                       *process.Process
-	cpu, resident, files, threads *metrics.Series
-}
-
-func watch(p target.Process) *watched {
-	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", p.Component)}
-	}
-	return &watched{
-		cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),
-		files: name("process_open_fds"), threads: name("process_threads"),
-	}
-}
-
-// sample reads the process; what cannot be read is a gap.
-func (w *watched) sample(ctx context.Context, p target.Process) []metrics.Sample {
-	if w.pid != p.PID {
-		handle, err := process.NewProcessWithContext(ctx, int32(p.PID))
-		if err != nil {
-			return nil // gone already; its exit is reported by whoever started it
-		}
-		w.pid, w.process = p.PID, handle
-	}
-	if p.Tree {
-		return w.sampleTree()
-	}
-	var samples []metrics.Sample
-	if times, err := w.process.TimesWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Series: w.cpu, Value: times.User + times.System})
-	}
-	if memory, err := w.process.MemoryInfoWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Series: w.resident, Value: float64(memory.RSS)})
-	}
-	if files, err := w.process.NumFDsWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Series: w.files, Value: float64(files)})
-	}
-	if threads, err := w.process.NumThreadsWithContext(ctx); err == nil {
-		samples = append(samples, metrics.Sample{Series: w.threads, Value: float64(threads)})
-	}
-	return samples
+// newSeries names a series of a component's.
+func newSeries(metric, component string) *metrics.Series {
+	return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", component)}
 }

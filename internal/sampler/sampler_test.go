@@ -97,23 +97,6 @@ func TestHostKnowsWhereItIs(t *testing.T) {
 	}
 }
 
-func TestTheDiskIsFoundByWhateverPathLeadsThere(t *testing.T) {
-	memory := mountOf(t.Context(), "/dev/shm")
-	if memory.point != "/dev/shm" {
-		t.Skip("/dev/shm is no mount of its own here")
-	}
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink("/dev/shm", link); err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir("/dev/shm")
-	for _, path := range []string{link, "."} {
-		if found := mountOf(t.Context(), path); found != memory {
-			t.Errorf("%s is on %+v; want %+v", path, found, memory)
-		}
-	}
-}
-
 func TestControlGroupLimits(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string

@@ -33,10 +33,10 @@ type scraper struct {
 }
 
 func newScraper(e target.Endpoint, outside bool, limit time.Duration) *scraper {
-	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", e.Component)}
+	return &scraper{
+		endpoint: e, outside: outside, limit: limit, known: map[string]*metrics.Series{},
+		up: newSeries("up", e.Component), took: newSeries("scrape_duration_seconds", e.Component),
 	}
-	return &scraper{endpoint: e, outside: outside, limit: limit, known: map[string]*metrics.Series{}, up: name("up"), took: name("scrape_duration_seconds")}
 }
 
 // scrape reads the endpoint once and keeps all that it says, or nothing: half

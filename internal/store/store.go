@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"plimsoll.dev/plimsoll/internal/design"
+	"plimsoll.dev/plimsoll/internal/mount"
 )
 
 // SchemaVersion is the version of the directory's form. A reader accepts its
@@ -287,13 +288,20 @@ type Host struct {
 	CPULimit      float64  `json:"cpuLimit,omitempty"` // of the control group, in CPUs
 	MemoryBytes   uint64   `json:"memoryBytes"`
 	MemoryLimit   uint64   `json:"memoryLimitBytes,omitempty"` // of the control group
-	FileSystem    string   `json:"fileSystem"`                 // under the run's data
-	Device        string   `json:"device"`
+	mount.Mount            // under the run's data
 	DiskFreeBytes uint64   `json:"diskFreeBytes"`
-	Disk          string   `json:"disk,omitempty"`        // the same in words, with the options that it is mounted with
-	DiskCaveats   []string `json:"diskCaveats,omitempty"` // what a sync means there
 	Virtual       string   `json:"virtualization,omitempty"`
-	Load1         float64  `json:"load1"` // load average when the run began
+	Load1         float64  `json:"load1"`                 // load average when the run began
+	Told          string   `json:"disk,omitempty"`        // the mount in words, in results that have no fields for all of it
+	ToldCaveats   []string `json:"diskCaveats,omitempty"` // likewise
+}
+
+// DiskWords say what the run's data was on and, after that, what a sync means there.
+func (h Host) DiskWords() []string {
+	if h.Told != "" {
+		return append([]string{h.Told}, h.ToldCaveats...)
+	}
+	return append([]string{h.Words()}, h.Caveats()...)
 }
 
 // Component is one part of the target as it ran.

@@ -16,13 +16,11 @@ package tunnel
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -30,6 +28,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rancher/remotedialer"
 	utilproxy "k8s.io/apimachinery/pkg/util/proxy"
+	"k8s.io/client-go/util/cert"
 )
 
 // The verbs of plimsoll that are the ends.
@@ -64,13 +63,9 @@ func (i Identity) load() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the certificate: %w", err)
 	}
-	pem, err := os.ReadFile(i.CA)
+	authority, err := cert.NewPool(i.CA)
 	if err != nil {
 		return nil, fmt.Errorf("read the authority: %w", err)
-	}
-	authority := x509.NewCertPool()
-	if !authority.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read the authority: %s holds no certificate", i.CA)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: authority, ClientCAs: authority}, nil
 }

@@ -3,18 +3,18 @@ package borrowed
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
+	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"k8s.io/client-go/util/cert"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/target"
@@ -68,10 +68,9 @@ func (t *Etcd) ask(ctx context.Context) error {
 	defer cancel()
 	errs := make([]error, len(t.endpoints))
 	versions := make([]string, len(t.endpoints))
-	done := make(chan struct{})
+	var asked sync.WaitGroup
 	for i, endpoint := range t.endpoints {
-		go func() {
-			defer func() { done <- struct{}{} }()
+		asked.Go(func() {
 			err := knock(ctx, endpoint)
 			var status *clientv3.StatusResponse
 			if err == nil {
@@ -82,11 +81,9 @@ func (t *Etcd) ask(ctx context.Context) error {
 				return
 			}
 			versions[i] = status.Version
-		}()
+		})
 	}
-	for range t.endpoints {
-		<-done
-	}
+	asked.Wait()
 	t.version = versions[0]
 	return errors.Join(errs...)
 }
@@ -116,13 +113,9 @@ func tlsConfig(spec v1alpha1.BorrowedEtcd) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if spec.CA != "" {
-		pem, err := os.ReadFile(spec.CA)
-		if err != nil {
+		var err error
+		if config.RootCAs, err = cert.NewPool(spec.CA); err != nil {
 			return nil, fmt.Errorf("read the certificate authority of etcd: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read the certificate authority of etcd: %s holds no certificate in PEM", spec.CA)
 		}
 	}
 	if spec.Cert == "" && spec.Key == "" {

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/mount"
 	"plimsoll.dev/plimsoll/internal/ramdisk"
 	"plimsoll.dev/plimsoll/internal/target"
 )
@@ -28,7 +29,7 @@ type Options struct {
 // Target is a folder of plimsoll's own on the disk under test.
 type Target struct {
 	path string // of plimsoll's own folder
-	disk Disk
+	disk mount.Mount
 }
 
 var (
@@ -86,7 +87,7 @@ func (t *Target) open(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	t.disk, err = Look(ctx, t.path)
+	t.disk, err = mount.Of(ctx, t.path)
 	return err
 }
 
@@ -94,12 +95,12 @@ func (t *Target) open(ctx context.Context, o Options) (err error) {
 func (t *Target) Folders() []string { return []string{t.path} }
 
 // Disk is what the folder is on.
-func (t *Target) Disk() Disk { return t.disk }
+func (t *Target) Disk() mount.Mount { return t.disk }
 
 // Describe says what the disk is, as far as this machine can know.
 func (t *Target) Describe(context.Context) (target.Description, error) {
 	return target.Description{Components: []target.ComponentDescription{
-		{Name: "disk", Version: t.disk.String(), Source: "directory", Args: t.disk.Caveats()},
+		{Name: "disk", Version: t.disk.Words(), Source: "directory", Args: t.disk.Caveats()},
 	}}, nil
 }
 

@@ -60,8 +60,8 @@ func TestARAMDiskIsMountedAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tg.Close(t.Context())
-	if on, err := Look(t.Context(), tg.Folders()[0]); err != nil || !on.InMemory() {
-		t.Errorf("it is on %s, %v", on, err)
+	if on := tg.Disk(); !on.InMemory() {
+		t.Errorf("it is on %s", on.Words())
 	}
 	if err := tg.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -91,26 +91,6 @@ func TestDescribeSaysWhatTheDiskIs(t *testing.T) {
 	}
 }
 
-func TestMemoryIsKnownAsSuch(t *testing.T) {
-	if _, err := os.Stat("/dev/shm"); err != nil {
-		t.Skip("there is no /dev/shm")
-	}
-	d, err := Look(t.Context(), "/dev/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !d.InMemory() {
-		t.Skipf("/dev/shm is %s here", d)
-	}
-	if c := strings.Join(d.Caveats(), "\n"); !strings.Contains(c, "a sync means nothing") {
-		t.Errorf("caveats are %q", c)
-	}
-	t.Chdir("/dev/shm")
-	if here, err := Look(t.Context(), "."); err != nil || here != d {
-		t.Errorf("from within it is %+v, %v; want %+v", here, err, d)
-	}
-}
-
 func TestWhatATargetNeedsIsCheckedBeforehand(t *testing.T) {
 	dir := t.TempDir()
 	for _, row := range []struct {
@@ -129,24 +109,5 @@ func TestWhatATargetNeedsIsCheckedBeforehand(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
-	}
-}
-
-func TestWhatASyncMeans(t *testing.T) {
-	for _, row := range []struct {
-		disk Disk
-		want string // in the caveats; empty for none at all
-	}{
-		{Disk{FileSystem: "ext4", Device: "/dev/sda1", Cache: "write back"}, ""},
-		{Disk{FileSystem: "overlay"}, "container's overlay"},
-		{Disk{FileSystem: "nfs4"}, "behind nfs4"},
-		{Disk{FileSystem: "ext4", Options: "rw;rw,nobarrier"}, "syncs do not flush"},
-		{Disk{FileSystem: "ext4", Cache: "write through"}, "no cache to flush"},
-		{Disk{FileSystem: "xfs", Guest: "a virtual machine"}, "cannot know whether its host really flushes"},
-	} {
-		got := strings.Join(row.disk.Caveats(), "\n")
-		if row.want == "" && got != "" || !strings.Contains(got, row.want) {
-			t.Errorf("of %s it is said: %q", row.disk, got)
-		}
 	}
 }

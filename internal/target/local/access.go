@@ -3,82 +3,107 @@ package local
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
+
+	rbac "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
-const (
-	accessTimeout = 10 * time.Second
-	rbacPath      = "/apis/rbac.authorization.k8s.io/v1/"
-)
+const accessTimeout = 10 * time.Second
 
-// loadRole lets load users do everything to every resource but grant rights.
-const loadRole = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "plimsoll-load"},
-	"rules": [{
-		"apiGroups": ["*"], "resources": ["*"],
-		"verbs": ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
-	}]
-}`
+// role is a cluster's.
+func role(name string, rules ...rbac.PolicyRule) rbac.ClusterRole {
+	return rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+}
 
-const loadBinding = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "plimsoll-load"},
-	"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "plimsoll-load"},
-	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "` + loadGroup + `"}]
-}`
+// binding gives a cluster's role to a subject, which is a User or a Group.
+func binding(name, role, kind, subject string) rbac.ClusterRoleBinding {
+	return rbac.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbac.Subject{{APIGroup: rbac.GroupName, Kind: kind, Name: subject}},
+	}
+}
 
-// steveBinding makes Steve's user what it is in Rancher: an admin by RBAC, and
-// so one whose requests are subject to priority and fairness.
-const steveBinding = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "plimsoll-steve"},
-	"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "` + steveUser + `"}]
-}`
+// clusterAdmin is the role that may do everything, but as a user whose requests
+// are subject to priority and fairness.
+const clusterAdmin = "cluster-admin"
+
+// rights are roles, and who has them. They end with those of the load users: once
+// these count, the others do too.
+func (p *plane) rights() (roles []rbac.ClusterRole, bindings []rbac.ClusterRoleBinding) {
+	const load = "plimsoll-load" // may do everything to every resource but grant rights
+	roles = []rbac.ClusterRole{role(load, rbac.PolicyRule{
+		APIGroups: []string{"*"}, Resources: []string{"*"},
+		Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+	})}
+	if p.spec.KubeControllerManager != nil {
+		// With use-service-account-credentials, each controller would be a service account with the
+		// rights that it needs. It would take them five seconds more to start, since they would ask
+		// for 45 tokens with their limit of 20 requests per second.
+		bindings = append(bindings, binding("plimsoll-kube-controller-manager", clusterAdmin, rbac.UserKind, controllerManagerUser))
+	}
+	if p.spec.Kwok != nil {
+		const kubelet = "plimsoll-kwok"
+		roles = append(roles, role(kubelet, kubeletRules()...))
+		bindings = append(bindings, binding(kubelet, kubelet, rbac.UserKind, kwokUser))
+	}
+	if p.spec.Steve != nil { // what it is in Rancher
+		bindings = append(bindings, binding("plimsoll-steve", clusterAdmin, rbac.UserKind, steveUser))
+	}
+	return roles, append(bindings, binding(load, load, rbac.GroupKind, loadGroup))
+}
+
+// api gives a client of the API server for the identity that prepares.
+func (p *plane) api() (kubernetes.Interface, error) {
+	return kubernetes.NewForConfigAndClient(&rest.Config{Host: p.ports.apiserverURL(), QPS: -1}, p.client(kubernetesCA, adminClient))
+}
 
 // admit gives the users their rights and waits until those of the load users
 // count: the API server learns of them through a watch of its own.
 func (p *plane) admit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, accessTimeout)
 	defer cancel()
-	admin, load := p.client(kubernetesCA, adminClient), p.client(kubernetesCA, loadClient)
-	url := p.ports.apiserverURL()
-	used := false
-	for _, o := range p.rights() {
-		there, err := post(ctx, admin, url+rbacPath+o.resource, o.body)
-		used = used || there
-		if err != nil {
-			return p.target.because(fmt.Errorf("give the users their rights: %w", err))
-		}
+	used, err := p.grant(ctx)
+	if err != nil {
+		return p.target.because(fmt.Errorf("give the users their rights: %w", err))
 	}
 	if used {
 		p.target.tell("the database that dsn names was used by an earlier run: what that made is still there, and listed with what is made now")
 	}
-	if err := await(ctx, load, url+"/api/v1/namespaces/default/configmaps?limit=1"); err != nil {
+	if err := await(ctx, p.client(kubernetesCA, loadClient), p.ports.apiserverURL()+"/api/v1/namespaces/default/configmaps?limit=1"); err != nil {
 		return p.target.because(fmt.Errorf("wait until the load users may list configmaps: %w", err))
 	}
 	return nil
 }
 
-// right is an object that gives one.
-type right struct{ resource, body string }
-
-// rights end with those of the load users: once these count, the others do too.
-func (p *plane) rights() []right {
-	const roles, bindings = "clusterroles", "clusterrolebindings"
-	all := []right{{roles, loadRole}}
-	if p.spec.KubeControllerManager != nil {
-		all = append(all, right{bindings, controllerManagerBinding})
+// grant makes the rights. Those that are there already show that the datastore was used.
+func (p *plane) grant(ctx context.Context) (used bool, err error) {
+	api, err := p.api()
+	if err != nil {
+		return false, err
 	}
-	if p.spec.Kwok != nil {
-		all = append(all, right{roles, kwokRole}, right{bindings, kwokBinding})
+	there := func(err error) error {
+		if apierrors.IsAlreadyExists(err) {
+			used, err = true, nil
+		}
+		return err
 	}
-	if p.spec.Steve != nil {
-		all = append(all, right{bindings, steveBinding})
+	roles, bindings := p.rights()
+	for _, r := range roles {
+		if _, err := api.RbacV1().ClusterRoles().Create(ctx, &r, metav1.CreateOptions{}); there(err) != nil {
+			return used, err
+		}
 	}
-	return append(all, right{bindings, loadBinding})
+	for _, b := range bindings {
+		if _, err := api.RbacV1().ClusterRoleBindings().Create(ctx, &b, metav1.CreateOptions{}); there(err) != nil {
+			return used, err
+		}
+	}
+	return used, nil
 }
 
 // because puts the exit of a component, if there was one, before its consequence.
@@ -89,30 +114,4 @@ func (t *Target) because(err error) error {
 	default:
 		return err
 	}
-}
-
-// post makes an object, unless it is there: a database of the user's keeps what runs make.
-func post(ctx context.Context, client *http.Client, url, body string) (there bool, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		return false, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	status, err := expect(client, request, http.StatusCreated, http.StatusConflict)
-	return status == http.StatusConflict, err
-}
-
-// expect makes a request, which must have one of these answers, and says which.
-func expect(client *http.Client, request *http.Request, statuses ...int) (int, error) {
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
-	_, _ = io.Copy(io.Discard, response.Body) // else the connection is not used again
-	if !slices.Contains(statuses, response.StatusCode) {
-		return 0, fmt.Errorf("%s %s answers %s: %s", request.Method, request.URL, response.Status, answer)
-	}
-	return response.StatusCode, nil
 }

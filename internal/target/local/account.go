@@ -41,12 +41,9 @@ func accountFor(backend v1alpha1.Backend) (*account, error) {
 }
 
 func newAccount(u *user.User) (*account, error) {
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, fmt.Errorf("user %s: %w", u.Username, err)
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
+	uid, noUID := strconv.ParseUint(u.Uid, 10, 32)
+	gid, noGID := strconv.ParseUint(u.Gid, 10, 32)
+	if err := errors.Join(noUID, noGID); err != nil {
 		return nil, fmt.Errorf("user %s: %w", u.Username, err)
 	}
 	return &account{u.Username, uint32(uid), uint32(gid)}, nil

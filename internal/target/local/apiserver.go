@@ -15,16 +15,11 @@ const (
 	serviceIP     = "10.96.0.1" // the first of serviceRange, which the service "kubernetes" gets
 )
 
-// servesAPI says whether there is an API server.
-func servesAPI(spec v1alpha1.LocalTarget) bool {
-	return spec.KubeAPIServer.Enabled == nil || *spec.KubeAPIServer.Enabled
-}
-
 // buildAPIServer gives the API server as kubeadm would configure it, but on
 // loopback. Auditing is off unless the document asks for it, priority and
 // fairness is on, by its own defaults.
-func buildAPIServer(p *plane) ([]component, error) {
-	fs, err := slices.Concat(flags{
+func buildAPIServer(p *plane) component {
+	own := flags{
 		{"bind-address", loopbackIP},
 		{"advertise-address", loopbackIP},
 		{"secure-port", fmt.Sprint(p.ports.apiserver)},
@@ -52,21 +47,17 @@ func buildAPIServer(p *plane) ([]component, error) {
 		{"enable-admission-plugins", "NodeRestriction"},
 		{"service-cluster-ip-range", serviceRange},
 		{"allow-privileged", "true"},
-	}, p.audit.flags()).with(p.spec.KubeAPIServer.Flags)
-	if err != nil {
-		return nil, fmt.Errorf("kube-apiserver: %w", err)
 	}
 	var needs string
 	if p.server.Path != "" {
 		needs = kinePart // an API server gives up after 20s, and the making of a database may take some of them
 	}
-	return []component{{
-		needs: needs,
-		name:  apiserverPart, binary: p.binaries[apiserverPart], flags: fs, log: p.log(apiserverPart),
+	return component{
+		name: apiserverPart, flags: slices.Concat(own, p.audit.flags()), document: []v1alpha1.Flags{p.spec.KubeAPIServer.Flags}, needs: needs,
 		ready: p.ports.apiserverURL() + "/readyz", metrics: p.ports.apiserverURL() + "/metrics", ca: kubernetesCA, observer: adminClient,
 		profiles:     p.ports.apiserverURL() + "/debug/pprof", // which are on by default
 		readyTimeout: time.Minute, grace: 10 * time.Second, layer: apiLayer,
 		// Some 13,000 series, at 40 ms of its CPU.
 		scrapeInterval: 5 * time.Second,
-	}}, nil
+	}
 }

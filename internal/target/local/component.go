@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -19,6 +15,7 @@ import (
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 	"plimsoll.dev/plimsoll/internal/assets"
 	"plimsoll.dev/plimsoll/internal/process"
+	"plimsoll.dev/plimsoll/internal/target"
 )
 
 // component is one process as data: what it runs, when it is ready, and how it
@@ -28,10 +25,14 @@ type component struct {
 	binary assets.Binary
 	first  []string // arguments before the flags
 	flags  flags
+	// document has flags of the scenario's, each laid over those before.
+	document []v1alpha1.Flags
 	// secret flags are given as env, and only described as flags: everybody may
 	// read a command line.
 	secret flags
 	env    []string
+	// kubeconfig is whose is written before a start; nobody's when empty.
+	kubeconfig target.Identity
 	// needs is the gate that must be open before a start: the name of a component
 	// that must be ready, or accessGate; none when empty.
 	needs string
@@ -60,8 +61,8 @@ type component struct {
 	profiles string
 	// scrapeInterval is the least time between two scrapes of metrics.
 	scrapeInterval time.Duration
-	readyTimeout   time.Duration
-	grace          time.Duration
+	// readyTimeout and grace have defaults: startTimeout and stopGrace.
+	readyTimeout, grace time.Duration
 	// stopSignal asks it to end, deathSignal is what it gets when plimsoll dies;
 	// process.Spec has the defaults.
 	stopSignal, deathSignal syscall.Signal
@@ -86,6 +87,15 @@ const (
 	datastoreLayer
 	apiLayer
 	frontLayer // all clients of the API server
+)
+
+const (
+	// startTimeout is how long a component may take until it is ready, if nothing is known of it.
+	startTimeout = 30 * time.Second
+	// stopGrace is how long it may take to end: short, since what it stores is thrown away. Members of
+	// etcd that stop together wait in vain for one of them to take over the leadership, and clients of
+	// the API server give their leases back, no more.
+	stopGrace = 2 * time.Second
 )
 
 // accessGate opens when the API server has given its users their rights.
@@ -138,7 +148,6 @@ func (t *Target) boot(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.running, t.failed = map[string]*process.Process{}, make(chan error, 1)
-	failed := t.failed
 	group, ctx := errgroup.WithContext(ctx)
 	gates := newGates(t.components)
 	for _, c := range t.chores() {
@@ -172,7 +181,7 @@ func (t *Target) boot(ctx context.Context) error {
 				go t.revive(c.name, p)
 				return nil
 			}
-			supervise(p, failed, cancel) // which ends the wait for components that need this one
+			t.supervise(p, cancel) // which ends the wait for components that need this one
 			return nil
 		})
 	}
@@ -185,17 +194,23 @@ func (t *Target) boot(ctx context.Context) error {
 }
 
 // supervise tells of a process that ends without having been asked to.
-func supervise(p *process.Process, failed chan<- error, tell func(error)) {
+func (t *Target) supervise(p *process.Process, tell func(error)) {
+	failed := t.failed // that of this attempt
 	go func() {
 		<-p.Exited()
 		if err := p.Err(); err != nil {
-			select {
-			case failed <- err:
-			default:
-			}
+			offer(failed, err)
 			tell(err)
 		}
 	}()
+}
+
+// offer gives an error to whoever listens, or will, if there is room.
+func offer(to chan<- error, err error) {
+	select {
+	case to <- err:
+	default:
+	}
 }
 
 // launch starts a component on new data.
@@ -242,10 +257,7 @@ func (t *Target) revive(name string, p *process.Process) {
 		if end == nil {
 			return // it was asked to
 		}
-		select {
-		case t.restarted <- end:
-		default: // nobody listens
-		}
+		offer(t.restarted, end)
 		time.Sleep(reviveAfter)
 		t.lock.Lock()
 		closed := t.closed
@@ -255,10 +267,7 @@ func (t *Target) revive(name string, p *process.Process) {
 		}
 		next, err := t.again(name)
 		if err != nil {
-			select {
-			case t.failed <- err:
-			default:
-			}
+			offer(t.failed, err)
 			return
 		}
 		p = next
@@ -275,7 +284,7 @@ func (t *Target) restart(name string) error {
 	if err != nil {
 		return err
 	}
-	supervise(p, t.failed, func(error) {})
+	t.supervise(p, func(error) {})
 	return nil
 }
 
@@ -372,102 +381,4 @@ func (t *Target) stop(ctx context.Context) error {
 		errs = append(errs, group.Wait())
 	}
 	return errors.Join(errs...)
-}
-
-const (
-	probeTimeout  = time.Second
-	awaitInterval = 10 * time.Millisecond
-)
-
-// await asks a URL until it gives a 200.
-func await(ctx context.Context, client *http.Client, url string) error {
-	for {
-		err := probe(ctx, client, url)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(awaitInterval):
-		case <-ctx.Done():
-			return fmt.Errorf("%w; the last answer: %w", context.Cause(ctx), err)
-		}
-	}
-}
-
-// probe asks a URL for a 200.
-func probe(ctx context.Context, client *http.Client, url string) error {
-	_, err := get(ctx, client, url, 4<<10)
-	return err
-}
-
-// get gives the beginning of what a URL answers with a 200.
-func get(ctx context.Context, client *http.Client, url string, most int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, most))
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s: %s", url, response.Status, body[:min(len(body), 4<<10)])
-	}
-	return body, nil
-}
-
-// flag is one command-line flag without its dashes.
-type flag struct{ name, value string }
-
-// flags are in the order in which they are given.
-type flags []flag
-
-func (fs flags) args() []string {
-	args := make([]string, len(fs))
-	for i, f := range fs {
-		args[i] = "--" + f.name + "=" + f.value
-	}
-	return args
-}
-
-// with lays a document's flags over these: a value replaces or, sorted by
-// name, adds; null removes.
-func (fs flags) with(document v1alpha1.Flags) (flags, error) {
-	result := slices.Clone(fs)
-	for _, name := range slices.Sorted(maps.Keys(document)) {
-		at := slices.IndexFunc(result, func(f flag) bool { return f.name == name })
-		if document[name] == nil {
-			if at >= 0 {
-				result = slices.Delete(result, at, at+1)
-			}
-			continue
-		}
-		value, err := flagValue(document[name])
-		if err != nil {
-			return nil, fmt.Errorf("flag %s: %w", name, err)
-		}
-		if at >= 0 {
-			result[at].value = value
-		} else {
-			result = append(result, flag{name, value})
-		}
-	}
-	return result, nil
-}
-
-// flagValue writes a scalar as a user would: 1000000, and not 1e+06.
-func flagValue(v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), nil
-	case bool, int, int64, uint64:
-		return fmt.Sprint(v), nil
-	}
-	return "", fmt.Errorf("%v is neither a text, a number, true, false nor null", v)
 }

@@ -18,10 +18,6 @@ const (
 	// An API server gives up after 20s without etcd. Less than that, so that
 	// etcd is reported and not its consequence.
 	etcdReady = 15 * time.Second
-
-	// Short, since the data is thrown away, and members that stop together
-	// wait in vain for one of them to take over the leadership.
-	etcdGrace = 2 * time.Second
 )
 
 // etcdMembers is the number of etcd processes.
@@ -43,7 +39,7 @@ func etcdSpec(spec v1alpha1.LocalTarget) v1alpha1.Etcd {
 }
 
 // buildEtcd gives a component for each member.
-func buildEtcd(p *plane) ([]component, error) {
+func buildEtcd(p *plane) []component {
 	spec := etcdSpec(p.spec)
 	var cluster []string
 	for i := range spec.Members {
@@ -80,12 +76,9 @@ func buildEtcd(p *plane) ([]component, error) {
 			wal = filepath.Join(p.where.wal, p.prefix+name)
 			own = append(own, flag{"wal-dir", wal})
 		}
-		fs, err := own.with(spec.Flags)
-		if err == nil && i < len(spec.MemberFlags) {
-			fs, err = fs.with(spec.MemberFlags[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		document := []v1alpha1.Flags{spec.Flags}
+		if i < len(spec.MemberFlags) {
+			document = append(document, spec.MemberFlags[i])
 		}
 		var after string
 		if i > 0 {
@@ -94,38 +87,35 @@ func buildEtcd(p *plane) ([]component, error) {
 			after = loopback(p.ports.etcdPeers[i-1]) + "/members"
 		}
 		members = append(members, component{
-			after: after,
-			name:  name, binary: p.binaries[etcdPart], flags: fs, data: data, wal: wal, log: p.log(name),
+			name: name, binary: p.binaries[etcdPart], flags: own, document: document, data: data, wal: wal, after: after,
 			ready: metrics + "/health", metrics: metrics + "/metrics", ca: etcdCA, observer: etcdClient,
-			readyTimeout: etcdReady, grace: etcdGrace, layer: datastoreLayer,
+			readyTimeout: etcdReady, layer: datastoreLayer,
 		})
 	}
-	return members, nil
+	return members
 }
 
 // leading is among the metrics of the member that leads.
 const leading = "\netcd_server_is_leader 1\n"
 
 // leader names the member that leads; it waits while they choose one.
-func (t *Target) leader() (string, error) {
+func (t *Target) leader() (name string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), etcdReady)
 	defer cancel()
-	for {
+	err = retry(ctx, func(ctx context.Context) error {
 		for _, c := range t.components {
 			if c.plane != t.plane || c.layer != datastoreLayer {
 				continue
 			}
 			metrics, err := get(ctx, c.plane.observer(c), c.metrics, 1<<20)
 			if err == nil && strings.Contains(string(metrics), leading) {
-				return c.name, nil
+				name = c.name
+				return nil
 			}
 		}
-		select {
-		case <-time.After(awaitInterval):
-		case <-ctx.Done():
-			return "", errors.New("no member says of itself that it is")
-		}
-	}
+		return errors.New("no member says of itself that it is")
+	})
+	return name, err
 }
 
 // memberName is plain etcd for a single member, else etcd-1, etcd-2, …

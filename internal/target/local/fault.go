@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
+	"plimsoll.dev/plimsoll/internal/mount"
 	"plimsoll.dev/plimsoll/internal/process"
 	"plimsoll.dev/plimsoll/internal/target"
 )
@@ -140,7 +143,7 @@ func (t *Target) SlowDisk(component string, writesPerSecond int) (target.Disturb
 	}
 	s := &slowDisk{process: p, writes: writesPerSecond}
 	for _, folder := range t.planeOf(component).where.all() {
-		device, err := wholeDevice(folder)
+		device, err := mount.DiskNumber(folder)
 		if err != nil {
 			return nil, fmt.Errorf("slow down the disk of %s: %w", component, err)
 		}
@@ -214,33 +217,19 @@ func write(group, file, text string) error {
 	return os.WriteFile(filepath.Join(group, file), []byte(text+"\n"), 0o644)
 }
 
-// wholeDevice gives the number of the disk, rather than of the partition, that a folder is on.
-func wholeDevice(folder string) (string, error) {
-	var stat unix.Stat_t
-	if err := unix.Stat(folder, &stat); err != nil {
-		return "", err
-	}
-	number := fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
-	device, err := filepath.EvalSymlinks("/sys/dev/block/" + number)
-	if err != nil {
-		return "", fmt.Errorf("%s is on no block device that could be throttled; it may be memory, or a network's", folder)
-	}
-	if _, err := os.Stat(filepath.Join(device, "partition")); err == nil {
-		device = filepath.Dir(device)
-	}
-	whole, err := os.ReadFile(filepath.Join(device, "dev"))
-	return strings.TrimSpace(string(whole)), err
-}
-
 // groupOf gives the folder of the group that a process is in.
 func groupOf(pid int) (string, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return "", err
 	}
-	for line := range strings.Lines(string(data)) {
-		if _, path, ok := strings.Cut(strings.TrimSpace(line), ":blkio:"); ok {
-			return filepath.Join(blkio, path), nil
+	groups, err := p.Cgroups()
+	if err != nil {
+		return "", err
+	}
+	for _, g := range groups {
+		if slices.Contains(g.Controllers, "blkio") {
+			return filepath.Join(blkio, g.Path), nil
 		}
 	}
 	return "", fmt.Errorf("process %d is in no group of blkio", pid)

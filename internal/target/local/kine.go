@@ -2,7 +2,6 @@ package local
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -16,46 +15,29 @@ import (
 const (
 	kinePart  = "kine"
 	kineReady = 15 * time.Second // as for etcd: less than an API server waits
-	kineGrace = 2 * time.Second
 	// databaseName is the database that kine makes in a server of plimsoll's own.
 	databaseName = "kine"
 )
 
-// buildDatabase gives the server under kine, if plimsoll starts one.
-func buildDatabase(p *plane) ([]component, error) {
-	if p.server.Path == "" {
-		return nil, nil
-	}
-	builder := buildMariaDB
-	if p.spec.Datastore.Kine.Backend == v1alpha1.Postgres {
-		builder = buildPostgres
-	}
-	c, err := builder(p, p.password)
-	return []component{c}, err
-}
-
 // buildKine gives kine, which serves etcd's API with the certificates of etcd.
-func buildKine(p *plane) ([]component, error) {
+func buildKine(p *plane) component {
 	spec := p.spec.Datastore.Kine
 	endpoint := kineEndpoint(p)
-	metrics := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kineMetrics))
-	fs, err := flags{
-		{"listen-address", "tcp://" + net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kine))},
-		{"server-cert-file", p.keys.certFile(etcdServer)},
-		{"server-key-file", p.keys.keyFile(etcdServer)},
-		{"trusted-ca-file", p.keys.certFile(etcdCA)},
-		{"metrics-bind-address", metrics},
-		{"datastore-max-open-connections", strconv.Itoa(kineConnections(spec))},
-	}.with(spec.Flags)
-	if err != nil {
-		return nil, fmt.Errorf("kine: %w", err)
-	}
+	metrics := address(p.ports.kineMetrics)
 	c := component{
-		name: kinePart, binary: p.binaries[kinePart], flags: fs, log: p.log(kinePart),
+		name: kinePart, document: []v1alpha1.Flags{spec.Flags},
+		flags: flags{
+			{"listen-address", "tcp://" + address(p.ports.kine)},
+			{"server-cert-file", p.keys.certFile(etcdServer)},
+			{"server-key-file", p.keys.keyFile(etcdServer)},
+			{"trusted-ca-file", p.keys.certFile(etcdCA)},
+			{"metrics-bind-address", metrics},
+			{"datastore-max-open-connections", strconv.Itoa(kineConnections(spec))},
+		},
+		env: []string{"KINE_ENDPOINT=" + endpoint}, secret: flags{{"endpoint", withoutPassword(endpoint)}},
 		// It serves metrics once it serves everything else.
 		ready: "https://" + metrics + "/metrics", metrics: "https://" + metrics + "/metrics", ca: etcdCA, observer: etcdClient,
-		readyTimeout: kineReady, grace: kineGrace, layer: datastoreLayer,
-		env: []string{"KINE_ENDPOINT=" + endpoint}, secret: flags{{"endpoint", withoutPassword(endpoint)}},
+		readyTimeout: kineReady, layer: datastoreLayer,
 	}
 	switch {
 	case p.server.Path != "":
@@ -63,7 +45,7 @@ func buildKine(p *plane) ([]component, error) {
 	case spec.DSN == "":
 		c.data = sqliteFolder(p)
 	}
-	return []component{c}, nil
+	return c
 }
 
 // kineConnections is the document's bound, or its default.
@@ -79,14 +61,14 @@ func kineConnections(spec *v1alpha1.Kine) int {
 
 func sqliteFolder(p *plane) string { return p.home(kinePart) }
 
-// schemes are kine's names for the backends.
-var schemes = map[v1alpha1.Backend]string{v1alpha1.SQLite: "sqlite", v1alpha1.Postgres: "postgres", v1alpha1.MariaDB: "mysql"}
-
 // kineEndpoint is the data source, in kine's notation.
 func kineEndpoint(p *plane) string {
 	spec := p.spec.Datastore.Kine
-	scheme := schemes[spec.Backend] + "://"
-	address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.database))
+	scheme := string(spec.Backend) + "://"
+	if spec.Backend == v1alpha1.MariaDB {
+		scheme = "mysql://"
+	}
+	server := address(p.ports.database)
 	switch {
 	case spec.DSN != "":
 		if _, rest, found := strings.Cut(spec.DSN, "://"); found {
@@ -94,9 +76,9 @@ func kineEndpoint(p *plane) string {
 		}
 		return scheme + spec.DSN
 	case spec.Backend == v1alpha1.Postgres:
-		return fmt.Sprintf("%s%s:%s@%s/%s?sslmode=disable", scheme, databaseUser, p.password, address, databaseName)
+		return fmt.Sprintf("%s%s:%s@%s/%s?sslmode=disable", scheme, databaseUser, p.password, server, databaseName)
 	case spec.Backend == v1alpha1.MariaDB:
-		return fmt.Sprintf("%s%s:%s@tcp(%s)/%s", scheme, databaseUser, p.password, address, databaseName)
+		return fmt.Sprintf("%s%s:%s@tcp(%s)/%s", scheme, databaseUser, p.password, server, databaseName)
 	}
 	synchronous := "FULL"
 	if spec.Synchronous == "normal" {

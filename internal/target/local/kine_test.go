@@ -140,7 +140,7 @@ func TestFlagsOfSingleMembers(t *testing.T) {
 		MemberFlags: []v1alpha1.Flags{nil, {"heartbeat-interval": "200", "quota-backend-bytes": nil}},
 	}}})
 	p.ports.etcdClients, p.ports.etcdPeers, p.ports.etcdMetrics = []int{11, 12, 13}, []int{21, 22, 23}, []int{31, 32, 33}
-	all, err := buildEtcd(p)
+	all, err := p.build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -545,7 +545,7 @@ func TestWhereTheDataOfAnotherUserGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var note string
-	tg := &Target{note: func(s string) { note = s }}
+	tg := &Target{options: Options{Note: func(s string) { note = s }}}
 	if _, err := tg.openTo(a, data, true); err == nil || !strings.Contains(err.Error(), "chmod o+x") {
 		t.Errorf("error for a chosen folder is %v", err)
 	}

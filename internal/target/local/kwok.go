@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"path/filepath"
-	"strconv"
-	"time"
+
+	rbac "k8s.io/api/rbac/v1"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 )
@@ -19,8 +18,6 @@ const (
 	// kubeletGroup is that of all kubelets: priority and fairness knows their
 	// requests by it. It has no rights by itself.
 	kubeletGroup = "system:nodes"
-	kwokReady    = 30 * time.Second
-	kwokGrace    = 2 * time.Second
 	kwokConfig   = "kwok.yaml"
 	// podRange has room for eight million pods: addresses outside of it are not used again.
 	podRange = "10.128.0.0/9"
@@ -31,61 +28,39 @@ const (
 //go:embed stages.yaml
 var stages string
 
-// kwokRole has what kubelets need, for all of them. They read each other's
+// kubeletRules are what kubelets need, for all of them. They read each other's
 // leases, since kwok knows in this way which nodes are its own.
-const kwokRole = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "plimsoll-kwok"},
-	"rules": [
-		{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
-		{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "patch", "delete"]},
-		{"apiGroups": [""], "resources": ["nodes/status", "pods/status"], "verbs": ["patch", "update"]},
-		{"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
-		{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch", "create", "patch", "update"]}
-	]
-}`
-
-const kwokBinding = `{
-	"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "plimsoll-kwok"},
-	"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "plimsoll-kwok"},
-	"subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "` + kwokUser + `"}]
-}`
+func kubeletRules() []rbac.PolicyRule {
+	return []rbac.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes/status", "pods/status"}, Verbs: []string{"patch", "update"}},
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "patch", "update"}},
+	}
+}
 
 // buildKwok gives kwok, which stands in for the kubelets of all nodes there are.
-func buildKwok(p *plane) ([]component, error) {
-	spec := p.spec.Kwok
-	if spec == nil {
-		return nil, nil
-	}
-	kubeconfig, err := p.Kubeconfig(kwokPart)
-	if err != nil {
-		return nil, err
-	}
+func buildKwok(p *plane) (component, error) {
 	home := p.home(kwokPart)
-	fs, err := flags{
-		{"config", filepath.Join(home, kwokConfig)},
-		{"kubeconfig", kubeconfig},
-		{"server-address", net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.kwok))},
-		{"tls-cert-file", p.keys.certFile(controlServer)},
-		{"tls-private-key-file", p.keys.keyFile(controlServer)},
-		{"manage-all-nodes", "true"},
-		{"node-lease-duration-seconds", "40"}, // as kubelets, which renew them when a quarter of it is over
-		{"cidr", podRange},
-	}.with(spec.Flags)
-	if err != nil {
-		return nil, fmt.Errorf("kwok: %w", err)
-	}
-	config, err := kwokConfiguration(spec.Options)
-	if err != nil {
-		return nil, err
-	}
-	return []component{{
-		needs: accessGate,
-		name:  kwokPart, binary: p.binaries[kwokPart], flags: fs, log: p.log(kwokPart),
+	config, err := kwokConfiguration(p.spec.Kwok.Options)
+	return component{
+		name: kwokPart, kubeconfig: kwokPart, document: []v1alpha1.Flags{p.spec.Kwok.Flags}, needs: accessGate,
+		flags: flags{
+			{"config", filepath.Join(home, kwokConfig)},
+			{"kubeconfig", p.kubeconfigFile(kwokPart)},
+			{"server-address", address(p.ports.kwok)},
+			{"tls-cert-file", p.keys.certFile(controlServer)},
+			{"tls-private-key-file", p.keys.keyFile(controlServer)},
+			{"manage-all-nodes", "true"},
+			{"node-lease-duration-seconds", "40"}, // as kubelets, which renew them when a quarter of it is over
+			{"cidr", podRange},
+		},
 		// Its working directory, where it looks for more configuration, must not be the user's.
 		data: home, files: map[string]string{kwokConfig: config}, env: []string{"KWOK_WORKDIR=" + home},
 		ready: loopback(p.ports.kwok) + "/healthz", metrics: loopback(p.ports.kwok) + "/metrics", ca: kubernetesCA, observer: monitorClient,
-		readyTimeout: kwokReady, grace: kwokGrace, layer: frontLayer,
-	}}, nil
+		layer: frontLayer,
+	}, err
 }
 
 // kwokOptions are kwok's own defaults, which it only has when it has no

@@ -3,14 +3,11 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -57,6 +54,7 @@ type Binaries interface {
 
 // Target is a running control plane, and perhaps a second one downstream of it.
 type Target struct {
+	options Options
 	*plane
 	downstream *plane // nil without one
 
@@ -67,9 +65,7 @@ type Target struct {
 	running    map[string]*process.Process // by component; stays after Close, for Describe
 	failed     chan error
 	restarted  chan error
-	made       []string // removed by Close, last first
-	own        func(string) error
-	note       func(string)
+	made       []string  // removed by Close, last first
 	wall       io.Closer // before Steve's ports; nil without one
 	steveNote  string
 	closed     bool
@@ -90,30 +86,24 @@ var (
 // Parts names the binaries that a target of the spec is made of, but for the
 // server of an SQL database, which must be installed.
 func Parts(spec v1alpha1.LocalTarget) []string {
-	parts := []string{etcdPart}
-	if spec.Datastore.Kine != nil {
-		parts = []string{kinePart}
+	var parts []string
+	add := func(wanted bool, part string) {
+		if wanted && !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
 	}
-	if servesAPI(spec) {
-		parts = append(parts, apiserverPart)
-	}
-	if spec.KubeControllerManager != nil {
-		parts = append(parts, controllerManagerPart)
-	}
-	if spec.KubeScheduler != nil {
-		parts = append(parts, schedulerPart)
-	}
-	if spec.Kwok != nil {
-		parts = append(parts, kwokPart)
-	}
+	add(spec.Datastore.Kine == nil, etcdPart)
+	add(spec.Datastore.Kine != nil, kinePart)
+	add(spec.KubeAPIServer.On(), apiserverPart)
+	add(spec.KubeControllerManager != nil, controllerManagerPart)
+	add(spec.KubeScheduler != nil, schedulerPart)
+	add(spec.Kwok != nil, kwokPart)
 	if spec.Steve != nil {
-		parts = append(parts, stevePartOf(*spec.Steve))
+		add(true, stevePartOf(*spec.Steve))
 	}
 	if spec.Downstream != nil {
 		for _, part := range Parts(downstreamSpec(spec)) {
-			if !slices.Contains(parts, part) {
-				parts = append(parts, part)
-			}
+			add(true, part)
 		}
 	}
 	return parts
@@ -157,30 +147,30 @@ var errNoAPI = errors.New("the target has no API server: kubeAPIServer is not en
 // user may use the API server. ctx bounds the start only. Binaries are found, and
 // built if need be, before anything is started. A failed start is undone.
 func Start(ctx context.Context, o Options) (*Target, error) {
-	t := &Target{own: o.Own, note: o.Note, restarted: make(chan error, 64), counters: prometheus.NewRegistry()}
+	t := &Target{options: o, restarted: make(chan error, 64), counters: prometheus.NewRegistry()}
 	var err error
-	if t.plane, err = t.newPlane(ctx, o, "", o.Spec); err != nil {
+	if t.plane, err = t.newPlane(ctx, "", o.Spec); err != nil {
 		return nil, err
 	}
 	if o.Spec.Downstream != nil {
-		if t.downstream, err = t.newPlane(ctx, o, downstreamPrefix, downstreamSpec(o.Spec)); err != nil {
+		if t.downstream, err = t.newPlane(ctx, downstreamPrefix, downstreamSpec(o.Spec)); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.start(ctx, o); err != nil {
+	if err := t.start(ctx); err != nil {
 		return nil, errors.Join(err, t.Close(context.WithoutCancel(ctx)))
 	}
 	return t, nil
 }
 
 // newPlane finds all that a control plane needs before anything is started.
-func (t *Target) newPlane(ctx context.Context, o Options, prefix string, spec v1alpha1.LocalTarget) (*plane, error) {
-	if spec.Steve != nil && !servesAPI(spec) {
+func (t *Target) newPlane(ctx context.Context, prefix string, spec v1alpha1.LocalTarget) (*plane, error) {
+	if spec.Steve != nil && !spec.KubeAPIServer.On() {
 		return nil, errors.New("steve is in front of an API server, and kubeAPIServer is not enabled: enable it, or leave steve out")
 	}
 	p := &plane{target: t, prefix: prefix, spec: spec, binaries: map[string]assets.Binary{}, clients: map[string]*http.Client{}}
 	for _, part := range Parts(spec) {
-		b, err := o.Binaries.Find(ctx, part)
+		b, err := t.options.Binaries.Find(ctx, part)
 		if err != nil {
 			return nil, err
 		}
@@ -210,16 +200,16 @@ func (t *Target) planes() []*plane {
 	return []*plane{t.plane, t.downstream}
 }
 
-func (t *Target) start(ctx context.Context, o Options) (err error) {
+func (t *Target) start(ctx context.Context) (err error) {
 	for _, p := range t.planes() {
-		if p.where, err = t.makeFolders(o, p); err != nil {
+		if p.where, err = t.makeFolders(p); err != nil {
 			return err
 		}
 		if p.keys, err = newKeyring(p.where.secrets); err != nil {
 			return fmt.Errorf("make certificates in %s: %w", p.where.secrets, err)
 		}
 	}
-	if audits(o.Spec) {
+	if audits(t.spec) {
 		if t.audit, err = startAudit(t.where.secrets, t.counters); err != nil {
 			return err
 		}
@@ -228,7 +218,7 @@ func (t *Target) start(ctx context.Context, o Options) (err error) {
 		if err := t.choosePorts(); err != nil {
 			return err
 		}
-		if t.components, err = t.build(o); err != nil {
+		if t.components, err = t.build(); err != nil {
 			return err
 		}
 		t.shutSteve()
@@ -260,7 +250,7 @@ func (t *Target) choosePorts() error {
 }
 
 // build gives all components.
-func (t *Target) build(o Options) ([]component, error) {
+func (t *Target) build() ([]component, error) {
 	var all []component
 	for _, p := range t.planes() {
 		some, err := p.build()
@@ -270,15 +260,20 @@ func (t *Target) build(o Options) ([]component, error) {
 		all = append(all, some...)
 	}
 	if t.downstream != nil {
-		all = append(all, buildTunnel(o.Program, t.plane, t.downstream)...)
+		for _, end := range buildTunnel(t.options.Program, t.plane, t.downstream) {
+			if err := t.plane.complete(&end); err != nil {
+				return nil, err
+			}
+			all = append(all, end)
+		}
 	}
 	return all, nil
 }
 
 // tell gives a note to the user, if somebody listens.
 func (t *Target) tell(format string, args ...any) {
-	if t.note != nil {
-		t.note(fmt.Sprintf(format, args...))
+	if t.options.Note != nil {
+		t.options.Note(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -296,7 +291,7 @@ func (t *Target) Capabilities() target.Target {
 		target.Counting
 	}
 	switch {
-	case !servesAPI(t.spec):
+	case !t.spec.KubeAPIServer.On():
 		return struct{ datastore }{t}
 	case t.spec.Steve == nil:
 		return struct {
@@ -315,107 +310,6 @@ func (t *Target) Downstream() target.Cluster {
 		return nil // a nil *plane would be a cluster
 	}
 	return t.downstream
-}
-
-// makeFolders makes those of a plane.
-func (t *Target) makeFolders(o Options, p *plane) (f folders, err error) {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return f, fmt.Errorf("find the working directory: %w", err)
-	}
-	if f.logs, err = filepath.Abs(o.LogDir); err != nil {
-		return f, fmt.Errorf("find the log directory: %w", err)
-	}
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(f.logs, 0o755)); err != nil {
-		return f, fmt.Errorf("make the target's folders: %w", err)
-	}
-	f.secrets = filepath.Join(cmp.Or(o.SecretDir, dir), p.prefix+"secrets")
-	if err := t.mkdir(f.secrets); err != nil {
-		return f, err
-	}
-	if f.data, err = t.makeDataFolder(filepath.Join(dir, p.prefix+"data"), p.spec); err != nil {
-		return f, err
-	}
-	if p.account != nil {
-		f.data, err = t.openTo(p.account, f.data, chosenDataDir(p.spec) != "")
-		return f, err
-	}
-	if chosen := chosenWALDir(p.spec); chosen != "" {
-		f.wal, err = t.mkdirIn(chosen)
-	}
-	return f, err
-}
-
-// makeDataFolder makes the folder for data where the document wants it: in
-// one of its choice, on a RAM disk, or at a path in the working directory.
-func (t *Target) makeDataFolder(data string, spec v1alpha1.LocalTarget) (string, error) {
-	if chosen := chosenDataDir(spec); chosen != "" {
-		return t.mkdirIn(chosen)
-	}
-	if err := t.mkdir(data); err != nil {
-		return "", err
-	}
-	if size := (v1alpha1.Target{Local: &spec}).RAMDisk(); size > 0 {
-		return data, ramdisk.Mount(data, size)
-	}
-	return data, nil
-}
-
-// chosenDataDir is the document's folder for data, if it names one.
-func chosenDataDir(spec v1alpha1.LocalTarget) string {
-	switch {
-	case spec.Datastore.Kine != nil:
-		return spec.Datastore.Kine.DataDir
-	case spec.Datastore.Etcd != nil:
-		return spec.Datastore.Etcd.DataDir
-	}
-	return ""
-}
-
-// chosenWALDir is the document's folder for etcd's write-ahead logs, if it names one.
-func chosenWALDir(spec v1alpha1.LocalTarget) string {
-	if spec.Datastore.Etcd == nil {
-		return ""
-	}
-	return spec.Datastore.Etcd.WALDir
-}
-
-// mkdirIn makes a folder in one of the document's choice.
-func (t *Target) mkdirIn(parent string) (string, error) {
-	dir, err := target.MakeFolder(parent)
-	if err != nil {
-		return "", noFolder(err)
-	}
-	return dir, t.keep(dir)
-}
-
-func noFolder(err error) error { return fmt.Errorf("make a folder for the datastore's data: %w", err) }
-
-// mkdir makes a folder that must be new, since Close removes it with all that is in it.
-func (t *Target) mkdir(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return fmt.Errorf("make a folder for the target: %w", err)
-	}
-	return t.keep(dir)
-}
-
-// keep notes a folder that Close must remove.
-func (t *Target) keep(dir string) error {
-	t.made = append(t.made, dir)
-	if t.own == nil {
-		return nil
-	}
-	return t.own(dir)
-}
-
-// Folders are those of etcd's write-ahead logs, if these are apart, and of the
-// components' data, in both of which each has one of its own.
-func (t *Target) Folders() []string {
-	all := t.where.all()
-	if t.downstream != nil {
-		all = append(all, t.downstream.where.all()...)
-	}
-	return all
 }
 
 // Counters are those of the API server's audit log, if it has one.

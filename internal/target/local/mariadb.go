@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"path/filepath"
 	"strconv"
 
@@ -13,34 +12,30 @@ import (
 
 // buildMariaDB gives a MariaDB server with its own defaults, not those of the
 // distribution's configuration files, but for what makes it a private one.
-func buildMariaDB(p *plane, password string) (component, error) {
+func buildMariaDB(p *plane) component {
 	const name = string(v1alpha1.MariaDB)
 	home := p.home(name)
 	data, users := filepath.Join(home, "data"), filepath.Join(home, "users.sql")
-	fs, err := flags{
-		{"datadir", data},
-		{"bind_address", loopbackIP},
-		{"port", strconv.Itoa(p.ports.database)},
-		{"socket", ""}, // nobody uses one, and paths may be too long for it
-		{"pid_file", filepath.Join(home, "pid")},
-		{"init_file", users},
-	}.with(p.spec.Datastore.Kine.Settings)
-	if err != nil {
-		return component{}, fmt.Errorf("mariadb: %w", err)
-	}
-	address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.database))
 	return component{
-		name: name, binary: p.server.Binary, first: []string{"--no-defaults"}, flags: fs, data: home, dir: home, account: p.account,
+		name: name, binary: p.server.Binary, first: []string{"--no-defaults"}, data: home, dir: home, account: p.account,
+		document: []v1alpha1.Flags{p.spec.Datastore.Kine.Settings},
+		flags: flags{
+			{"datadir", data},
+			{"bind_address", loopbackIP},
+			{"port", strconv.Itoa(p.ports.database)},
+			{"socket", ""}, // nobody uses one, and paths may be too long for it
+			{"pid_file", filepath.Join(home, "pid")},
+			{"init_file", users},
+		},
 		// One statement a line, as the server wants it.
 		files: map[string]string{filepath.Base(users): fmt.Sprintf(
-			"CREATE USER %[1]s IDENTIFIED BY '%[2]s';\nGRANT ALL ON *.* TO %[1]s;\n", "'"+databaseUser+"'@'"+loopbackIP+"'", password)},
+			"CREATE USER %[1]s IDENTIFIED BY '%[2]s';\nGRANT ALL ON *.* TO %[1]s;\n", "'"+databaseUser+"'@'"+loopbackIP+"'", p.password)},
 		initialise: command{p.server.Initialiser, []string{
 			"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=socket", "--skip-test-db",
 		}},
-		log:          p.log(name),
-		probe:        func(ctx context.Context) error { return probeMariaDB(ctx, address) },
-		readyTimeout: databaseReady, grace: databaseGrace, layer: databaseLayer,
-	}, nil
+		probe: func(ctx context.Context) error { return probeMariaDB(ctx, address(p.ports.database)) },
+		layer: databaseLayer,
+	}
 }
 
 // probeMariaDB reads the greeting, which is an error as long as there is one.

@@ -1,14 +1,16 @@
 package local
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 )
@@ -16,8 +18,6 @@ import (
 const (
 	nodesTimeout = 2 * time.Minute // for ten thousand of them
 	nodeMakers   = 8
-	nodesPath    = "/api/v1/nodes"
-	leasesPath   = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 )
 
 // nodeCount is how many nodes plimsoll makes.
@@ -36,16 +36,21 @@ func nodeCount(spec *v1alpha1.Kwok) int {
 func (p *plane) makeNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
 	defer cancel()
-	admin, url := p.admin(), p.ports.apiserverURL()+nodesPath
+	api, err := p.api()
+	if err != nil {
+		return err
+	}
+	nodes := api.CoreV1().Nodes()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(nodeMakers)
 	for i := range nodeCount(p.spec.Kwok) {
 		group.Go(func() error {
-			name := fmt.Sprintf("node-%d", i)
-			if _, err := post(ctx, admin, url, nodeObject(name, i, p.spec.Kwok)); err != nil {
+			node := newNode(i, p.spec.Kwok)
+			if _, err := nodes.Create(ctx, node, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 				return err
 			}
-			return patch(ctx, admin, url+"/"+name, `{"spec":{"taints":null}}`)
+			_, err := nodes.Patch(ctx, node.Name, types.MergePatchType, []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{})
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -54,45 +59,40 @@ func (p *plane) makeNodes(ctx context.Context) error {
 	return nil
 }
 
-// nodeObject is a node as its kubelet would register it.
+// newNode is a node as its kubelet would register it.
 //
 // It has the labels and the annotation that controllers would else give it, with
 // their 20 requests per second: that would disturb the first minute of a run.
-func nodeObject(name string, i int, spec *v1alpha1.Kwok) string {
-	now := time.Now().UTC().Format(time.RFC3339)
-	condition := func(kind, status, reason string) map[string]string {
-		return map[string]string{"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
+func newNode(i int, spec *v1alpha1.Kwok) *core.Node {
+	name, now := fmt.Sprintf("node-%d", i), metav1.Now()
+	condition := func(kind core.NodeConditionType, status core.ConditionStatus, reason string) core.NodeCondition {
+		return core.NodeCondition{Type: kind, Status: status, Reason: reason, LastHeartbeatTime: now, LastTransitionTime: now}
 	}
-	resources := map[string]string{"cpu": "32", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": fmt.Sprint(max(spec.PodsPerNode, 1))}
-	text, err := json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Node",
-		"metadata": map[string]any{
-			"name": name,
-			"labels": map[string]string{
-				"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+	resources := core.ResourceList{
+		core.ResourceCPU: resource.MustParse("32"), core.ResourceMemory: resource.MustParse("256Gi"),
+		core.ResourceEphemeralStorage: resource.MustParse("1Ti"), core.ResourcePods: *resource.NewQuantity(int64(max(spec.PodsPerNode, 1)), resource.DecimalSI),
+	}
+	return &core.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name,
+			Labels: map[string]string{
+				core.LabelHostname: name, core.LabelOSStable: "linux", core.LabelArchStable: "amd64",
 				"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64", "type": "kwok",
 			},
-			"annotations": map[string]string{"node.alpha.kubernetes.io/ttl": nodeTTL(nodeCount(spec))},
+			Annotations: map[string]string{"node.alpha.kubernetes.io/ttl": nodeTTL(nodeCount(spec))},
 		},
-		"status": map[string]any{
-			"capacity": resources, "allocatable": resources,
-			"addresses": []map[string]string{{"type": "InternalIP", "address": nodeIP(i)}, {"type": "Hostname", "address": name}},
-			"conditions": []map[string]string{
-				condition("Ready", "True", "KubeletReady"),
-				condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
-				condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
-				condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+		Status: core.NodeStatus{
+			Capacity: resources, Allocatable: resources,
+			Addresses: []core.NodeAddress{{Type: core.NodeInternalIP, Address: nodeIP(i)}, {Type: core.NodeHostName, Address: name}},
+			Conditions: []core.NodeCondition{
+				condition(core.NodeReady, core.ConditionTrue, "KubeletReady"),
+				condition(core.NodeMemoryPressure, core.ConditionFalse, "KubeletHasSufficientMemory"),
+				condition(core.NodeDiskPressure, core.ConditionFalse, "KubeletHasNoDiskPressure"),
+				condition(core.NodePIDPressure, core.ConditionFalse, "KubeletHasSufficientPID"),
 			},
-			"nodeInfo": map[string]string{
-				"operatingSystem": "linux", "architecture": "amd64", "kubeletVersion": "kwok", "containerRuntimeVersion": "kwok",
-				"kernelVersion": "", "osImage": "", "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": "",
-			},
+			NodeInfo: core.NodeSystemInfo{OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: "kwok", ContainerRuntimeVersion: "kwok"},
 		},
-	})
-	if err != nil {
-		panic(err) // texts only
 	}
-	return string(text)
 }
 
 // nodeTTL is how many seconds kubelets may keep what they have read, by the
@@ -113,47 +113,27 @@ func nodeIP(i int) string { return fmt.Sprintf("10.%d.%d.%d", 64+i>>16, i>>8&0xf
 func (p *plane) awaitNodes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
 	defer cancel()
-	for want := nodeCount(p.spec.Kwok); ; {
-		got, err := count(ctx, p.admin(), p.ports.apiserverURL()+leasesPath)
-		if err == nil && got >= want {
-			return nil
-		}
-		select {
-		case <-time.After(awaitInterval):
-		case <-ctx.Done():
-			return p.target.because(fmt.Errorf("wait until kwok has taken over the nodes: %d of %d have a lease: %w", got, want, context.Cause(ctx)))
-		}
-	}
-}
-
-// count asks how many objects a collection has, and for one of them.
-func count(ctx context.Context, client *http.Client, url string) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"?limit=1", nil)
-	if err != nil {
-		return 0, err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	var list struct {
-		Metadata struct{ RemainingItemCount int }
-		Items    []json.RawMessage
-	}
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
-		return 0, fmt.Errorf("read the list %s: %w", url, err)
-	}
-	return list.Metadata.RemainingItemCount + len(list.Items), nil
-}
-
-// patch makes a merge patch.
-func patch(ctx context.Context, client *http.Client, url, body string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, url, bytes.NewReader([]byte(body)))
+	api, err := p.api()
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/merge-patch+json")
-	_, err = expect(client, request, http.StatusOK)
-	return err
+	want := int64(nodeCount(p.spec.Kwok))
+	err = retry(ctx, func(ctx context.Context) error {
+		leases, err := api.CoordinationV1().Leases(core.NamespaceNodeLease).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return err
+		}
+		got := int64(len(leases.Items))
+		if leases.RemainingItemCount != nil {
+			got += *leases.RemainingItemCount
+		}
+		if got < want {
+			return fmt.Errorf("%d of %d have a lease", got, want)
+		}
+		return nil
+	})
+	if err != nil {
+		return p.target.because(fmt.Errorf("wait until kwok has taken over the nodes: %w", err))
+	}
+	return nil
 }

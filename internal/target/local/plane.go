@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -45,60 +46,76 @@ var (
 	_ target.Steve   = (*plane)(nil)
 )
 
-// folders are the absolute paths that components are given.
-type folders struct {
-	secrets, logs string
-	data          string // with one for each component
-	wal           string // with one for each member of etcd; empty if their logs are with their data
-}
-
-// all are those with data; the first is on the disk that answers wait for.
-func (f folders) all() []string {
-	if f.wal != "" {
-		return []string{f.wal, f.data}
-	}
-	return []string{f.data}
-}
-
-// home is the folder for a component's data.
-func (p *plane) home(name string) string { return filepath.Join(p.where.data, p.prefix+name) }
-
-// log is the file with what a component says.
-func (p *plane) log(name string) string { return filepath.Join(p.where.logs, p.prefix+name+".log") }
-
 // build gives the components of the plane.
 func (p *plane) build() ([]component, error) {
-	builders := []func(*plane) ([]component, error){buildEtcd}
-	if p.spec.Datastore.Kine != nil {
-		builders = []func(*plane) ([]component, error){buildDatabase, buildKine}
+	all := p.buildDatastore()
+	if p.spec.KubeAPIServer.On() {
+		all = append(all, buildAPIServer(p))
 	}
-	if servesAPI(p.spec) {
-		builders = append(builders, buildAPIServer, buildControllerManager, buildScheduler, buildKwok)
+	if p.spec.KubeControllerManager != nil {
+		all = append(all, buildControllerManager(p))
+	}
+	if p.spec.KubeScheduler != nil {
+		all = append(all, buildScheduler(p))
+	}
+	if p.spec.Kwok != nil {
+		kwok, err := buildKwok(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kwok)
 	}
 	if p.spec.Steve != nil {
-		builders = append(builders, buildSteve)
-	}
-	var all []component
-	for _, builder := range builders {
-		some, err := builder(p)
-		if err != nil {
-			return nil, fmt.Errorf("%s%w", p.prefix, err)
-		}
-		all = append(all, some...)
+		all = append(all, buildSteve(p))
 	}
 	for i := range all {
-		c := &all[i]
-		c.plane, c.name = p, p.prefix+c.name
-		if c.needs != "" {
-			c.needs = p.prefix + c.needs
+		if err := p.complete(&all[i]); err != nil {
+			return nil, fmt.Errorf("%s%s: %w", p.prefix, all[i].name, err)
 		}
 	}
 	return all, nil
 }
 
+// buildDatastore gives etcd, or kine with the server under it if plimsoll starts one.
+func (p *plane) buildDatastore() []component {
+	switch {
+	case p.spec.Datastore.Kine == nil:
+		return buildEtcd(p)
+	case p.server.Path == "":
+		return []component{buildKine(p)}
+	case p.spec.Datastore.Kine.Backend == v1alpha1.Postgres:
+		return []component{buildPostgres(p), buildKine(p)}
+	}
+	return []component{buildMariaDB(p), buildKine(p)}
+}
+
+// complete adds what all components have: the flags of the document, a log, a
+// kubeconfig for those that want one, and the names that everybody else knows.
+func (p *plane) complete(c *component) (err error) {
+	for _, document := range c.document {
+		if c.flags, err = c.flags.with(document); err != nil {
+			return err
+		}
+	}
+	if c.kubeconfig != "" {
+		if _, err := p.Kubeconfig(c.kubeconfig); err != nil {
+			return err
+		}
+	}
+	if c.binary.Path == "" {
+		c.binary = p.binaries[c.name]
+	}
+	if c.needs != "" {
+		c.needs = p.prefix + c.needs
+	}
+	c.readyTimeout, c.grace = cmp.Or(c.readyTimeout, startTimeout), cmp.Or(c.grace, stopGrace)
+	c.plane, c.log, c.name = p, p.log(c.name), p.prefix+c.name
+	return nil
+}
+
 // chores are what plimsoll does for the plane beside the starts.
 func (p *plane) chores() []chore {
-	if !servesAPI(p.spec) {
+	if !p.spec.KubeAPIServer.On() {
 		return nil
 	}
 	all := []chore{{p.prefix + apiserverPart, p.prefix + accessGate, p.admit}}
@@ -144,7 +161,7 @@ func (p *plane) closeIdleConnections() {
 
 // RESTConfig gives a new client configuration, without any client-side limit.
 func (p *plane) RESTConfig(id target.Identity) (*rest.Config, error) {
-	if !servesAPI(p.spec) {
+	if !p.spec.KubeAPIServer.On() {
 		return nil, errNoAPI
 	}
 	pair, err := p.keys.identity(id)
@@ -172,10 +189,14 @@ func (p *plane) Emulates() string {
 	return ""
 }
 
+func (p *plane) kubeconfigFile(id target.Identity) string {
+	return filepath.Join(p.keys.dir, string(id)+".kubeconfig")
+}
+
 // Kubeconfig writes a kubeconfig for the identity, readable by the owner only,
 // and gives its path. Close removes it.
 func (p *plane) Kubeconfig(id target.Identity) (string, error) {
-	if !servesAPI(p.spec) {
+	if !p.spec.KubeAPIServer.On() {
 		return "", errNoAPI
 	}
 	pair, err := p.keys.identity(id)
@@ -183,7 +204,7 @@ func (p *plane) Kubeconfig(id target.Identity) (string, error) {
 		return "", err
 	}
 	const name = "plimsoll"
-	path := filepath.Join(p.keys.dir, string(id)+".kubeconfig")
+	path := p.kubeconfigFile(id)
 	err = clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: p.ports.apiserverURL(), CertificateAuthorityData: p.keys.caPEM(kubernetesCA)}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{string(id): {ClientCertificateData: pair.certPEM, ClientKeyData: pair.keyPEM}},

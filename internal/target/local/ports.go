@@ -39,7 +39,9 @@ func (p ports) datastoreURLs() []string {
 
 func (p ports) apiserverURL() string { return loopback(p.apiserver) }
 
-func loopback(port int) string { return fmt.Sprintf("https://%s:%d", loopbackIP, port) }
+func loopback(port int) string { return "https://" + address(port) }
+
+func address(port int) string { return net.JoinHostPort(loopbackIP, strconv.Itoa(port)) }
 
 // choosePorts takes the documents' ports, if nobody else has them, and lets the
 // kernel choose the others. All are held until all are chosen, so that they differ.
@@ -52,7 +54,7 @@ func choosePorts(specs ...v1alpha1.LocalTarget) ([]ports, error) {
 	}()
 	var err error
 	take := func(owner string, wanted int) int {
-		l, listenErr := net.Listen("tcp", net.JoinHostPort(loopbackIP, strconv.Itoa(wanted)))
+		l, listenErr := net.Listen("tcp", address(wanted))
 		if listenErr != nil {
 			err = errors.Join(err, portError(owner, wanted, listenErr))
 			return 0
@@ -69,7 +71,7 @@ func choosePorts(specs ...v1alpha1.LocalTarget) ([]ports, error) {
 
 // portsOf takes the ports of one control plane.
 func portsOf(spec v1alpha1.LocalTarget, take func(owner string, wanted int) int) (p ports) {
-	if servesAPI(spec) {
+	if spec.KubeAPIServer.On() {
 		p.apiserver = take(apiserverPart, spec.KubeAPIServer.Port)
 	}
 	for i := range etcdMembers(spec) {

@@ -10,44 +10,34 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
 )
 
-const (
-	databaseReady = 30 * time.Second
-	databaseGrace = 2 * time.Second // short, since the data is thrown away
-)
-
 // buildPostgres gives a PostgreSQL server with its own defaults, but for what
 // makes it a private one.
-func buildPostgres(p *plane, password string) (component, error) {
+func buildPostgres(p *plane) component {
 	const name = string(v1alpha1.Postgres)
 	home := p.home(name)
 	data, secret := filepath.Join(home, "data"), filepath.Join(home, "password")
-	fs, err := flags{
-		{"listen_addresses", loopbackIP},
-		{"port", strconv.Itoa(p.ports.database)},
-		{"unix_socket_directories", ""}, // nobody uses one, and paths may be too long for it
-	}.with(p.spec.Datastore.Kine.Settings)
-	if err != nil {
-		return component{}, fmt.Errorf("postgres: %w", err)
-	}
-	address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.database))
 	return component{
-		name: name, binary: p.server.Binary, first: []string{"-D", data}, flags: fs, data: home, dir: home, account: p.account,
-		files: map[string]string{filepath.Base(secret): password + "\n"},
+		name: name, binary: p.server.Binary, first: []string{"-D", data}, data: home, dir: home, account: p.account,
+		document: []v1alpha1.Flags{p.spec.Datastore.Kine.Settings},
+		flags: flags{
+			{"listen_addresses", loopbackIP},
+			{"port", strconv.Itoa(p.ports.database)},
+			{"unix_socket_directories", ""}, // nobody uses one, and paths may be too long for it
+		},
+		files: map[string]string{filepath.Base(secret): p.password + "\n"},
 		initialise: command{p.server.Initialiser, []string{
 			"--pgdata=" + data, "--username=" + databaseUser, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale",
 		}},
-		log:   p.log(name),
-		probe: func(ctx context.Context) error { return probePostgres(ctx, address) },
+		probe: func(ctx context.Context) error { return probePostgres(ctx, address(p.ports.database)) },
 		// Its backends are in groups of their own, where only it reaches them. An
 		// immediate shutdown writes no checkpoint of data that nobody wants.
 		stopSignal: syscall.SIGQUIT, deathSignal: syscall.SIGQUIT, tree: true,
-		readyTimeout: databaseReady, grace: databaseGrace, layer: databaseLayer,
-	}, nil
+		layer: databaseLayer,
+	}
 }
 
 // probePostgres begins a session: a server that is ready asks for the password,

@@ -50,7 +50,7 @@ func installationOf(backend v1alpha1.Backend) (installation, error) {
 			title: "PostgreSQL", names: []string{"postgres"}, initialisers: []string{"initdb"}, sign: "PostgreSQL", install: "postgresql",
 			folders: []string{
 				"/usr/lib/postgresql/*/bin", "/usr/lib/postgresql*/bin", "/usr/pgsql-*/bin", "/usr/libexec/postgresql*", "/usr/local/pgsql/bin",
-				"/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin", "/home/linuxbrew/.linuxbrew/opt/postgresql*/bin",
+				"/home/linuxbrew/.linuxbrew/opt/postgresql*/bin",
 			},
 		}, nil
 	case v1alpha1.MariaDB:
@@ -59,7 +59,7 @@ func installationOf(backend v1alpha1.Backend) (installation, error) {
 			sign: "MariaDB", install: "mariadb-server",
 			folders: []string{
 				"/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/sbin", "/usr/local/libexec", "/usr/local/bin", "/usr/local/m*/bin", "/usr/local/m*/scripts",
-				"/opt/homebrew/opt/mariadb*/bin", "/usr/local/opt/mariadb*/bin", "/home/linuxbrew/.linuxbrew/opt/mariadb*/bin",
+				"/home/linuxbrew/.linuxbrew/opt/mariadb*/bin",
 			},
 		}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -18,11 +17,7 @@ import (
 	"plimsoll.dev/plimsoll/internal/tunnel"
 )
 
-const (
-	stevePart  = "steve"
-	steveReady = time.Minute
-	steveGrace = 2 * time.Second
-)
+const stevePart = "steve"
 
 // stevePartOf names the binary for a document's Steve: each version but the
 // default one is a part of its own.
@@ -51,46 +46,35 @@ func checkSteve(p *plane) error {
 // It listens on all interfaces, and there is no flag against that; who reaches
 // its port is an admin of the target, which holds nothing but what plimsoll made.
 // See shutSteve.
-func buildSteve(p *plane) ([]component, error) {
-	kubeconfig, err := p.Kubeconfig(steveClient)
-	if err != nil {
-		return nil, err
-	}
-	binary := p.binaries[stevePartOf(*p.spec.Steve)]
-	defaults := flags{
-		{"kubeconfig", kubeconfig},
-		{"https-listen-port", strconv.Itoa(p.ports.steve)},
-		{"http-listen-port", "0"}, // it would do nothing but redirect
-		{"sql-cache", strconv.FormatBool(p.spec.Steve.SQLCache)},
+func buildSteve(p *plane) component {
+	home := p.home(stevePart)
+	c := component{
+		name: stevePart, binary: p.binaries[stevePartOf(*p.spec.Steve)], kubeconfig: steveClient, document: []v1alpha1.Flags{p.spec.Steve.Flags},
+		needs: accessGate,
+		flags: flags{
+			{"kubeconfig", p.kubeconfigFile(steveClient)},
+			{"https-listen-port", strconv.Itoa(p.ports.steve)},
+			{"http-listen-port", "0"}, // it would do nothing but redirect
+			{"sql-cache", strconv.FormatBool(p.spec.Steve.SQLCache)},
+		},
+		env:  []string{"CATTLE_PROMETHEUS_METRICS=true"},
+		data: home, dir: home, // its cache is a file in its working directory
+		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
+		probe:        p.steveProbe(),
+		readyTimeout: time.Minute, layer: frontLayer,
 	}
 	if p.behindTunnel() {
-		defaults[2].value = strconv.Itoa(p.ports.steveHTTP) // where the agent dials it
+		c.flags[2].value = strconv.Itoa(p.ports.steveHTTP) // where the agent dials it
 	}
-	var metrics, profiles string
-	if showsItself(binary.Version) {
-		address := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveMetrics))
-		pprof := net.JoinHostPort(loopbackIP, strconv.Itoa(p.ports.steveProfiles))
-		defaults = append(defaults, flag{"enable-metrics", "true"}, flag{"metrics-listen-addr", address}, flag{"enable-pprof", "true"}, flag{"pprof-listen-addr", pprof})
-		metrics, profiles = "http://"+address+"/metrics", "http://"+pprof+"/debug/pprof"
+	if showsItself(c.binary.Version) {
+		metrics, pprof := address(p.ports.steveMetrics), address(p.ports.steveProfiles)
+		c.flags = append(c.flags, flag{"enable-metrics", "true"}, flag{"metrics-listen-addr", metrics}, flag{"enable-pprof", "true"}, flag{"pprof-listen-addr", pprof})
+		c.metrics, c.profiles = "http://"+metrics+"/metrics", "http://"+pprof+"/debug/pprof"
 	}
-	fs, err := defaults.with(p.spec.Steve.Flags)
-	if err != nil {
-		return nil, fmt.Errorf("steve: %w", err)
-	}
-	env := []string{"CATTLE_PROMETHEUS_METRICS=true"}
 	if p.spec.Steve.RequestCache {
-		env = append(env, "CATTLE_REQUEST_CACHE_DISABLED=false") // anything else, and nothing, disables it
+		c.env = append(c.env, "CATTLE_REQUEST_CACHE_DISABLED=false") // anything else, and nothing, disables it
 	}
-	home := p.home(stevePart)
-	return []component{{
-		name: stevePart, binary: binary, flags: fs, needs: accessGate,
-		data: home, dir: home, // its cache is a file in its working directory
-		env: env,
-		log: p.log(stevePart),
-		// Its certificate is its own, made at its start, and known to nobody: hence no authority.
-		probe:   p.steveProbe(),
-		metrics: metrics, profiles: profiles, readyTimeout: steveReady, grace: steveGrace, layer: frontLayer,
-	}}, nil
+	return c
 }
 
 // steveProof lists what every API server has a few of, and nobody measures.

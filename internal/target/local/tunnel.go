@@ -1,9 +1,6 @@
 package local
 
 import (
-	"net"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"plimsoll.dev/plimsoll/api/v1alpha1"
@@ -16,8 +13,6 @@ const (
 	downstreamPrefix = "downstream-"
 	tunnelServer     = tunnel.ServerVerb
 	tunnelAgent      = tunnel.AgentVerb
-	tunnelReady      = 10 * time.Second
-	tunnelGrace      = time.Second
 	// tunnelUser is the agent's name for the server, and nobody else's.
 	tunnelUser = "plimsoll-tunnel-agent"
 )
@@ -35,8 +30,7 @@ func downstreamSpec(spec v1alpha1.LocalTarget) v1alpha1.LocalTarget {
 // buildTunnel gives its two ends, which are plimsoll itself: the server, with the
 // authority of the upstream plane, and the agent, which it admits.
 func buildTunnel(program string, upstream, downstream *plane) []component {
-	listen := net.JoinHostPort(loopbackIP, strconv.Itoa(upstream.ports.tunnel))
-	steve := net.JoinHostPort(loopbackIP, strconv.Itoa(downstream.ports.steveHTTP))
+	listen, steve := address(upstream.ports.tunnel), address(downstream.ports.steveHTTP)
 	identity := func(name string) flags {
 		return flags{
 			{"cert-file", upstream.keys.certFile(name)},
@@ -46,9 +40,8 @@ func buildTunnel(program string, upstream, downstream *plane) []component {
 	}
 	end := func(name string, fs flags) component {
 		return component{
-			plane: upstream, name: name, binary: assets.Binary{Path: program, Source: assets.Plimsoll}, first: []string{name}, flags: fs,
-			log: filepath.Join(upstream.where.logs, name+".log"), ca: kubernetesCA, observer: loadClient,
-			readyTimeout: tunnelReady, grace: tunnelGrace, layer: frontLayer,
+			name: name, binary: assets.Binary{Path: program, Source: assets.Plimsoll}, first: []string{name}, flags: fs,
+			ca: kubernetesCA, observer: loadClient, readyTimeout: 10 * time.Second, grace: time.Second, layer: frontLayer,
 		}
 	}
 	server := end(tunnelServer, append(flags{{"listen", listen}, {"steve", steve}, {"agent-user", tunnelUser}}, identity(controlServer)...))

@@ -3,22 +3,18 @@ package null
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"k8s.io/client-go/util/cert"
 )
 
 // Server says how the server answers.
@@ -32,7 +28,11 @@ type Server struct {
 
 // Serve answers until ctx is done.
 func (s Server) Serve(ctx context.Context) error {
-	certificate, encoded, err := selfSigned()
+	encoded, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return fmt.Errorf("make a certificate: %w", err)
+	}
+	certificate, err := tls.X509KeyPair(encoded, key)
 	if err != nil {
 		return fmt.Errorf("make a certificate: %w", err)
 	}
@@ -81,23 +81,6 @@ func (s Server) handler() http.HandlerFunc {
 		}
 		_, _ = w.Write(body)
 	}
-}
-
-// selfSigned makes a certificate for the loopback address.
-func selfSigned() (tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(30 * 24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 // writeWhole makes a file appear with all that is in it.

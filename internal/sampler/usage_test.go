@@ -2,8 +2,8 @@ package sampler
 
 import (
 	"math"
-	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,16 +19,14 @@ func TestATreeIsCountedWithItsDescendants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		for pid := range readStats() {
-			if all := readStats(); pid != cmd.Process.Pid && descends(all, pid, cmd.Process.Pid) {
-				if p, err := os.FindProcess(pid); err == nil {
-					_ = p.Kill()
-				}
+		for _, p := range tree(cmd.Process.Pid) {
+			if p.PID != cmd.Process.Pid {
+				_ = syscall.Kill(p.PID, syscall.SIGKILL)
 			}
 		}
 		_ = cmd.Wait()
 	}()
-	var got tree
+	var got usage
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if got = readTree(cmd.Process.Pid); got.threads == 3 && got.cpu > 0.3 {
 			break
@@ -37,22 +35,12 @@ func TestATreeIsCountedWithItsDescendants(t *testing.T) {
 	if got.threads != 3 || got.cpu <= 0.3 || got.files < 6 || got.resident < 64<<10 {
 		t.Errorf("the tree is %+v", got)
 	}
-	meter := NewMeter(t.Context(), []target.Process{{PID: cmd.Process.Pid, Tree: true}})
+	meter := NewMeter([]target.Process{{PID: cmd.Process.Pid, Tree: true}})
 	time.Sleep(300 * time.Millisecond)
-	if cpus := meter.Read(t.Context()); cpus <= 0 || cpus > 2 {
+	if cpus := meter.Read(); cpus <= 0 || cpus > 2 {
 		t.Errorf("the tree uses %v CPUs", cpus)
 	}
 	if gone := readTree(math.MaxInt32); gone.threads != 0 {
 		t.Errorf("a process that is not there uses %+v", gone)
-	}
-}
-
-func TestNamesOfProcessesDoNotConfuse(t *testing.T) {
-	s, ok := parseStat([]byte("7 (a) b (c) S 3 7 7 0 -1 0 0 0 0 0 10 20 30 40 20 0 5 0 100 0 0\n"))
-	if want := (stat{parent: 3, cpu: 1, threads: 5}); !ok || s != want {
-		t.Errorf("got %+v, %v", s, ok)
-	}
-	if _, ok := parseStat([]byte("nonsense")); ok {
-		t.Error("nonsense is a process")
 	}
 }

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package local
-
-import "os"
-
-// widen does nothing: only Linux has pipes of another size.
-func widen(*os.File) {}
