@@ -74,7 +74,7 @@ type pairing struct {
 // compare is nil if neither side has anything to say of a measure that nobody asked for.
 func (p pairing) compare(s Subject) *Comparison {
 	base, head := p.base.values(s), p.head.values(s)
-	if !s.Primary && !slices.ContainsFunc(slices.Concat(base, head), func(v float64) bool { return !math.IsNaN(v) }) {
+	if !s.Primary && !anyKnown(slices.Concat(base, head)) {
 		return nil
 	}
 	c := p.comparison(s)

@@ -22,32 +22,19 @@ func loadLinesOf(groups []*group) []*LoadLine {
 			all = append(all, g.searchedLines()...)
 			continue
 		}
-		trials := map[string][]trial{}
-		var order []string
+		var trials []trial
 		for _, run := range g.all {
 			for _, step := range run.Steps {
-				if step.Point == nil || !step.Measured {
-					continue
-				}
-				if !slices.Contains(order, step.Point.Parameter) {
-					order = append(order, step.Point.Parameter)
-				}
 				if t, ok := run.tryStep(step); ok {
-					trials[step.Point.Parameter] = append(trials[step.Point.Parameter], t)
+					trials = append(trials, t)
 				}
 			}
-			for _, t := range run.tryGrowth() {
-				if !slices.Contains(order, t.point.Parameter) {
-					order = append(order, t.point.Parameter)
-				}
-				trials[t.point.Parameter] = append(trials[t.point.Parameter], t)
-			}
+			trials = append(trials, run.tryGrowth()...)
 		}
-		for _, parameter := range order {
-			if line := lineOf(trials[parameter]); line != nil {
-				line.Cell = g.Cell.Cell
-				all = append(all, line)
-			}
+		for _, along := range GroupBy(trials, func(t trial) string { return t.point.Parameter }) {
+			line := lineOf(along)
+			line.Cell = g.Cell.Cell
+			all = append(all, line)
 		}
 	}
 	return all
@@ -55,26 +42,22 @@ func loadLinesOf(groups []*group) []*LoadLine {
 
 // searchedLines are one for each block: every block searches anew.
 func (g *group) searchedLines() []*LoadLine {
-	trials := map[int][]trial{}
-	invalid := map[int][]string{}
-	var blocks []int
-	for _, run := range g.all {
-		if !slices.Contains(blocks, run.Block) {
-			blocks = append(blocks, run.Block)
-		}
-		if t, ok := run.tryProbe(); ok {
-			trials[run.Block] = append(trials[run.Block], t)
-		} else if run.Status == Invalid {
-			invalid[run.Block] = append(invalid[run.Block], fmt.Sprintf("Run %d does not count: %s.", run.Index, run.Reason))
-		}
-	}
-	slices.Sort(blocks)
+	byBlock := slices.SortedStableFunc(slices.Values(g.all), func(a, b *Run) int { return cmp.Compare(a.Block, b.Block) })
 	var all []*LoadLine
-	for _, block := range blocks {
-		if line := lineOf(trials[block]); line != nil {
-			line.Cell, line.Block = g.Cell.Cell, block
-			line.Tries = triesOf(trials[block])
-			line.Warnings = append(line.Warnings, invalid[block]...)
+	for _, runs := range GroupBy(byBlock, func(r *Run) int { return r.Block }) {
+		var trials []trial
+		var invalid []string
+		for _, run := range runs {
+			if t, ok := run.tryProbe(); ok {
+				trials = append(trials, t)
+			} else if run.Status == Invalid {
+				invalid = append(invalid, fmt.Sprintf("Run %d does not count: %s.", run.Index, run.Reason))
+			}
+		}
+		if len(trials) > 0 {
+			line := lineOf(trials)
+			line.Cell, line.Block, line.Tries = g.Cell.Cell, runs[0].Block, triesOf(trials)
+			line.Warnings = append(line.Warnings, invalid...)
 			all = append(all, line)
 		}
 	}
@@ -104,8 +87,11 @@ type trial struct {
 }
 
 // tryStep says how a run fared at a point of a sweep; false says that nothing
-// can be said: the point was not reached, or has no objective, or plimsoll was the limit.
+// can be said: there is none, it was not reached, or has no objective, or plimsoll was the limit.
 func (r *Run) tryStep(step *Step) (trial, bool) {
+	if step.Point == nil || !step.Measured {
+		return trial{}, false
+	}
 	t := trial{run: r, point: *step.Point, held: true, within: span{step.Start, step.End}}
 	if r.Status == Invalid || step.End == 0 {
 		return t, false
@@ -264,13 +250,10 @@ func (r *Run) firstPast(o Objective, step *Step) *float64 {
 	return number(first)
 }
 
-// lineOf draws the line through trials. A load counts as held if it held in
+// lineOf draws the line through trials, of which there is one at least. A load counts as held if it held in
 // every run that came to it: the line is what can be relied on, and not what was
 // reached once. It ends below the first load that broke, whatever held above.
 func lineOf(trials []trial) *LoadLine {
-	if len(trials) == 0 {
-		return nil
-	}
 	slices.SortStableFunc(trials, func(a, b trial) int {
 		return cmp.Or(cmp.Compare(place(a.point), place(b.point)), cmp.Compare(a.run.Index, b.run.Index))
 	})
@@ -448,56 +431,47 @@ func rankOfLine(l store.LogLine) int {
 // loadLines compares what searches found, block by block.
 func (p pairing) loadLines(lines []*LoadLine) *Comparison {
 	s := Subject{Name: "load line", Primary: true, Better: measure.Higher}
-	found := map[*group]map[int]*LoadLine{p.base: {}, p.head: {}}
-	blocks := []int{}
-	for g, of := range found {
-		for _, line := range lines {
-			if line.Cell.Key() == g.Key() {
-				of[line.Block] = line
-				s.Name = "load line of " + line.Parameter
-				s.Measure = "loadline(" + line.Parameter + ")"
-				if !slices.Contains(blocks, line.Block) {
-					blocks = append(blocks, line.Block)
-				}
-			}
+	var blocks []int
+	for _, line := range lines {
+		if key := line.Cell.Key(); key == p.base.Key() || key == p.head.Key() {
+			s.Name, s.Measure = "load line of "+line.Parameter, "loadline("+line.Parameter+")"
+			blocks = append(blocks, line.Block)
 		}
 	}
 	slices.Sort(blocks)
+	blocks = slices.Compact(blocks)
 	c := p.comparison(s)
-	values := map[*group][]float64{}
-	for g, of := range found {
-		for _, block := range blocks {
-			v := math.NaN()
-			if line := of[block]; line != nil && line.Held != nil {
-				v = place(*line.Held)
-			}
-			values[g] = append(values[g], v)
-		}
-	}
-	c.Base, c.Head = stats.Summarise(values[p.base]), stats.Summarise(values[p.head])
-	c.Blocks, c.Comparison = blocks, stats.Paired(values[p.base], values[p.head])
-	for _, g := range []*group{p.base, p.head} {
-		c.warnCensored(g.Variant, found[g], blocks)
-	}
+	base, head := c.foundIn(p.base, lines, blocks), c.foundIn(p.head, lines, blocks)
+	warnings := c.Warnings
+	c.Base, c.Head = stats.Summarise(base), stats.Summarise(head)
+	c.Blocks, c.Comparison = blocks, stats.Paired(base, head)
+	c.Warnings = append(c.Warnings, warnings...)
 	return c
 }
 
-// warnCensored says where a search found no end.
-func (c *Comparison) warnCensored(variant string, found map[int]*LoadLine, blocks []int) {
+// foundIn is the load that was held in each block of a cell, NaN where none was;
+// it warns of searches that found no end.
+func (c *Comparison) foundIn(g *group, lines []*LoadLine, blocks []int) []float64 {
 	below, above := 0, 0
+	var values []float64
 	for _, block := range blocks {
-		switch line := found[block]; {
-		case line == nil:
-		case line.Held == nil:
+		v := math.NaN()
+		at := slices.IndexFunc(lines, func(l *LoadLine) bool { return l.Cell.Key() == g.Key() && l.Block == block })
+		if at >= 0 && lines[at].Held == nil {
 			below++
-		case line.Broke == nil:
-			above++
+		} else if at >= 0 {
+			v = place(*lines[at].Held)
+			if lines[at].Broke == nil {
+				above++
+			}
 		}
+		values = append(values, v)
 	}
 	if below > 0 {
-		c.warn("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", variant, below, len(blocks))
+		c.warn("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", g.Variant, below, len(blocks))
 	}
 	if above > 0 {
-		c.warn("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", variant, above, len(blocks))
+		c.warn("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", g.Variant, above, len(blocks))
 	}
+	return values
 }

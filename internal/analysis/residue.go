@@ -99,8 +99,6 @@ func differing(all []facts) []string {
 func (e *Experiment) warnOfResidue(groups []*group) {
 	var machines, tools []facts
 	disks := e.variesTheDisk()
-	byVariant := map[string][]facts{}
-	var variants []string // in the order of the design
 	for _, g := range groups {
 		for _, run := range g.runs {
 			machine := machineOf(run.Environment.Host)
@@ -109,10 +107,6 @@ func (e *Experiment) warnOfResidue(groups []*group) {
 				delete(machine, "the disk")
 			}
 			machines = append(machines, machine)
-			if byVariant[g.Variant] == nil {
-				variants = append(variants, g.Variant)
-			}
-			byVariant[g.Variant] = append(byVariant[g.Variant], versionsOf(run))
 			if run.stored != nil {
 				tools = append(tools, facts{"plimsoll": run.stored.Info.Tool})
 			}
@@ -127,12 +121,18 @@ func (e *Experiment) warnOfResidue(groups []*group) {
 	}
 	var all []facts
 	reported := map[string]bool{}
-	for _, variant := range variants {
-		for _, what := range differing(byVariant[variant]) {
+	for _, alike := range GroupBy(groups, func(g *group) string { return g.Variant }) {
+		var versions []facts
+		for _, g := range alike {
+			for _, run := range g.runs {
+				versions = append(versions, versionsOf(run))
+			}
+		}
+		for _, what := range differing(versions) {
 			reported[what] = true
 			e.Warnings.add("components", "runs of the same variant differ in "+what, why, mend)
 		}
-		all = append(all, byVariant[variant]...)
+		all = append(all, versions...)
 	}
 	for _, what := range differing(all) {
 		component, _, _ := strings.Cut(what, ":")

@@ -55,7 +55,7 @@ func benchRun(b *strings.Builder, scenario string, cell *analysis.Cell, run int)
 	measured := slices.DeleteFunc(slices.Clone(cell.Measures), func(m *analysis.CellMeasure) bool {
 		return run >= len(m.Values) || m.Values[run] == nil
 	})
-	for _, line := range groupBy(measured, func(m *analysis.CellMeasure) string { return benchName(scenario, m.Point) }) {
+	for _, line := range analysis.GroupBy(measured, func(m *analysis.CellMeasure) string { return benchName(scenario, m.Point) }) {
 		fmt.Fprintf(b, "%s 1", benchName(scenario, line[0].Point))
 		for _, m := range line {
 			fmt.Fprintf(b, " %s %s", strconv.FormatFloat(*m.Values[run], 'g', 9, 64), benchUnit(m.Subject))

@@ -77,7 +77,7 @@ func designWords(result *analysis.Result) string {
 func (p *printer) comparisons(result *analysis.Result) {
 	primary, exploratory := primaryFirst(result)
 	shown := shownOf(result)
-	for _, compared := range groupBy(result.Comparisons, func(c *analysis.Comparison) string { return c.Variant }) {
+	for _, compared := range analysis.GroupBy(result.Comparisons, func(c *analysis.Comparison) string { return c.Variant }) {
 		variant := compared[0].Variant
 		of := func(all []*analysis.Comparison) []*analysis.Comparison {
 			return slices.DeleteFunc(slices.Clone(all), func(c *analysis.Comparison) bool { return c.Variant != variant })
@@ -123,7 +123,7 @@ func fitFirst(rows []table.Row, header table.Row) {
 
 // byPlace puts comparisons at the same values of axes together.
 func byPlace(comparisons []*analysis.Comparison) []*analysis.Comparison {
-	return slices.Concat(groupBy(comparisons, func(c *analysis.Comparison) string { return whereWords(c.Axes, c.Point) })...)
+	return slices.Concat(analysis.GroupBy(comparisons, func(c *analysis.Comparison) string { return whereWords(c.Axes, c.Point) })...)
 }
 
 // comparisonRows groups the rows by the values of the axes.
@@ -225,7 +225,7 @@ func comparisonWarnings(result *analysis.Result) []string {
 		}
 	}
 	var sentences []string
-	for _, same := range groupBy(all, func(t told) string { return t.warning }) {
+	for _, same := range analysis.GroupBy(all, func(t told) string { return t.warning }) {
 		var about []string
 		for _, t := range same {
 			about = append(about, t.about)

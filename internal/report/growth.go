@@ -20,7 +20,7 @@ func newGrowthFigures(result *analysis.Result) []figure {
 		return g.Binned && len(result.Runs) == 1 // the run has it second by second
 	})
 	var figures []figure
-	for _, group := range groupBy(drawn, func(g *analysis.Growth) [2]string { return [2]string{g.Name, g.Parameter} }) {
+	for _, group := range analysis.GroupBy(drawn, func(g *analysis.Growth) [2]string { return [2]string{g.Name, g.Parameter} }) {
 		if f, ok := growthFigure(result, group); ok && len(figures) < mostExploratory {
 			figures = append(figures, f)
 		}

@@ -19,21 +19,6 @@ func runsOf(result *analysis.Result, cell *analysis.Cell) []*analysis.Run {
 	return runs
 }
 
-// groupBy puts things of the same key together, in the order in which these first come up.
-func groupBy[T any, K comparable](things []T, key func(T) K) [][]T {
-	at := map[K]int{}
-	var groups [][]T
-	for _, thing := range things {
-		k := key(thing)
-		if _, known := at[k]; !known {
-			at[k] = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[at[k]] = append(groups[at[k]], thing)
-	}
-	return groups
-}
-
 // axesOf lists the names of the design's axes.
 func axesOf(result *analysis.Result) []string {
 	var names []string

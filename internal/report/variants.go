@@ -30,7 +30,7 @@ const (
 // newPlaces draws the figures that hold variants against each other, for each
 // combination of the axes' values.
 func newPlaces(result *analysis.Result) []place {
-	groups := groupBy(result.Cells, func(c *analysis.Cell) string { return design.Cell{Axes: c.Axes}.Key() })
+	groups := analysis.GroupBy(result.Cells, func(c *analysis.Cell) string { return design.Cell{Axes: c.Axes}.Key() })
 	var places []place
 	for _, group := range groups[:min(len(groups), mostPlaces)] {
 		at := place{Where: strings.Trim(whereWords(group[0].Axes, nil), " ()"), Curves: curveFigures(result, group)}

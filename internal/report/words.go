@@ -87,7 +87,7 @@ func isExperiment(result *analysis.Result) bool {
 // of all when one block cannot decide a comparison, else of those that are a headline.
 func (v *verdict) objectivesByCell(result *analysis.Result) {
 	all := slices.DeleteFunc(objectivesOver(result), func(o *overRuns) bool { return result.Design.Blocks > 1 && !o.Headline })
-	byName := groupBy(all, func(o *overRuns) string { return o.Name })
+	byName := analysis.GroupBy(all, func(o *overRuns) string { return o.Name })
 	if len(byName) > mostSentences || len(all) > mostSentences*len(byName) {
 		return
 	}
@@ -200,7 +200,7 @@ func shownOf(result *analysis.Result) []*analysis.Comparison {
 
 // inGroups tells of each measure of each variant over the cells and points in one sentence.
 func (v *verdict) inGroups(comparisons []*analysis.Comparison) {
-	for i, group := range groupBy(comparisons, func(c *analysis.Comparison) [2]string { return [2]string{c.Variant, c.Name} }) {
+	for i, group := range analysis.GroupBy(comparisons, func(c *analysis.Comparison) [2]string { return [2]string{c.Variant, c.Name} }) {
 		words, told := "", 0
 		if i < mostDetailed {
 			words, told = detailed(group)
