@@ -1,8 +1,12 @@
 # What a user and CI need; everything else is `go` itself.
-.PHONY: build quickstart test test-needs generate clean
+.PHONY: build quickstart test test-needs generate release reproducible man clean
+
+# A static program. The same commit and the same Go give the same bytes, wherever they are built; Go writes the version into
+# them, which is the git tag. Of the processor, what every one of its architecture can do.
+BUILD = CGO_ENABLED=0 GOAMD64=v1 GOARM64=v8.0 go build -trimpath -buildvcs=auto
 
 build:
-	CGO_ENABLED=0 go build -trimpath -buildvcs=auto -o bin/plimsoll ./cmd/plimsoll
+	$(BUILD) -o bin/plimsoll ./cmd/plimsoll
 
 quickstart: build
 	bin/plimsoll run quickstart
@@ -11,6 +15,7 @@ quickstart: build
 test: test-needs
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
+	go tool staticcheck ./...
 	go test -race -timeout 45m ./...
 
 # What tests need beside the parts, if it is missing: the browser that reports are looked at with, and the database servers
@@ -28,6 +33,25 @@ test-needs:
 
 generate:
 	go generate ./...
+
+release:
+	rm -rf bin/release
+	GOOS=linux GOARCH=amd64 $(BUILD) -o bin/release/plimsoll-linux-amd64 ./cmd/plimsoll
+	GOOS=linux GOARCH=arm64 $(BUILD) -o bin/release/plimsoll-linux-arm64 ./cmd/plimsoll
+	cd bin/release && sha256sum plimsoll-* > SHA256SUMS
+
+# The release of the last commit, made twice, from two folders and with nothing cached, must be the same.
+reproducible:
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	for copy in one two/of/them; do \
+		git clone --quiet . "$$dir/$$copy"; \
+		GOCACHE="$$dir/cache/$$copy" $(MAKE) -C "$$dir/$$copy" release; \
+	done; \
+	diff "$$dir/one/bin/release/SHA256SUMS" "$$dir/two/of/them/bin/release/SHA256SUMS"; \
+	cat "$$dir/one/bin/release/SHA256SUMS"
+
+man: build
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) bin/plimsoll man bin/man
 
 clean:
 	rm -rf bin

@@ -27,7 +27,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 3 {
-		return errors.New("usage: quantiles plimsoll OPERATION RESULTS... | fio KIND FILE...")
+		return errors.New("usage: quantiles plimsoll OPERATION RESULTS [RESULTS ...] | fio KIND FILE [FILE ...]")
 	}
 	var all times
 	for _, path := range args[2:] {

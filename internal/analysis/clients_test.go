@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
@@ -47,15 +48,15 @@ func counted(t *testing.T, counters []counter) *fixture {
 }
 
 func ownRequests(component, code string, before, after float64) counter {
-	return counter{[]string{labels.MetricName, "rest_client_requests_total", "component", component, "code", code}, before, after}
+	return counter{[]string{model.MetricNameLabel, "rest_client_requests_total", "component", component, "code", code}, before, after}
 }
 
 func sent(user, code, level, retry string, before, after float64) counter {
-	return counter{[]string{labels.MetricName, "plimsoll_requests_total", "phase", "gets@10", "user", user, "code", code, "priority_level", level, "retry_after", retry}, before, after}
+	return counter{[]string{model.MetricNameLabel, "plimsoll_requests_total", "phase", "gets@10", "user", user, "code", code, "priority_level", level, "retry_after", retry}, before, after}
 }
 
 func told(user, agent, resource, code string, before, after float64) counter {
-	return counter{[]string{labels.MetricName, "plimsoll_audit_requests_total", "user", user, "agent", agent, "resource", resource, "code", code}, before, after}
+	return counter{[]string{model.MetricNameLabel, "plimsoll_audit_requests_total", "user", user, "agent", agent, "resource", resource, "code", code}, before, after}
 }
 
 func TestClientsAreCountedOverTheMeasuredSteps(t *testing.T) {
@@ -77,9 +78,9 @@ func TestClientsAreCountedOverTheMeasuredSteps(t *testing.T) {
 		told("system:kwok", "kwok", "leases", "200", 0, 10),
 		told("system:kwok", "kwok", "pods", "429", 0, 20),
 		told("alice", "kubectl", "pods", "403", 0, 10),
-		{[]string{labels.MetricName, "apiserver_flowcontrol_rejected_requests_total", "reason", "queue-full", "priority_level", "workload-low", "flow_schema", "a"}, 0, 30},
-		{[]string{labels.MetricName, "leader_election_slowpath_total", "component", "kube-scheduler"}, 0, 10},
-		{[]string{labels.MetricName, "node_collector_unhealthy_nodes_in_zone", "component", "kube-controller-manager"}, 1, 3},
+		{[]string{model.MetricNameLabel, "apiserver_flowcontrol_rejected_requests_total", "reason", "queue-full", "priority_level", "workload-low", "flow_schema", "a"}, 0, 30},
+		{[]string{model.MetricNameLabel, "leader_election_slowpath_total", "component", "kube-scheduler"}, 0, 10},
+		{[]string{model.MetricNameLabel, "node_collector_unhealthy_nodes_in_zone", "component", "kube-controller-manager"}, 1, 3},
 	}).planned()
 	got := map[string]Client{}
 	for _, c := range run.Clients {
@@ -106,7 +107,7 @@ func TestClientsAreCountedOverTheMeasuredSteps(t *testing.T) {
 }
 
 func TestWithoutPriorityAndFairnessTheLimitsRefuse(t *testing.T) {
-	refused := []string{labels.MetricName, "apiserver_request_terminations_total", "code", "429", "verb"}
+	refused := []string{model.MetricNameLabel, "apiserver_request_terminations_total", "code", "429", "verb"}
 	run := counted(t, []counter{
 		ownRequests("kube-scheduler", "429", 0, 10),
 		{append(refused, "POST"), 0, 10}, {append(refused, "GET"), 0, 20},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/measure"
@@ -127,7 +128,7 @@ func (r *Run) graphLines(ctx context.Context, reader *metrics.Reader, query line
 func lineName(prefix string, metric labels.Labels) string {
 	parts := []string{prefix}
 	metric.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName && l.Name != "component" || prefix == "" {
+		if l.Name != model.MetricNameLabel && l.Name != "component" || prefix == "" {
 			parts = append(parts, l.Value)
 		}
 	})

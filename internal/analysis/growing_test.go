@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -81,7 +82,7 @@ const stamp = "2006-01-02T15:04:05.000000Z07:00"
 func seriesOf(t *testing.T, text string) labels.Labels {
 	t.Helper()
 	name, rest, _ := strings.Cut(text, "{")
-	pairs := []string{labels.MetricName, name}
+	pairs := []string{model.MetricNameLabel, name}
 	for pair := range strings.SplitSeq(strings.TrimSuffix(rest, "}"), ",") {
 		label, value, _ := strings.Cut(pair, "=")
 		pairs = append(pairs, label, strings.Trim(value, `"`))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
@@ -64,7 +65,7 @@ func Join(ctx context.Context, source metrics.Source, run store.RunInfo, from, t
 			return nil, fmt.Errorf("join %s: %w", metric.Name, err)
 		}
 		for _, series := range matrix {
-			named := series.Metric.DropReserved(func(name string) bool { return name == labels.MetricName })
+			named := series.Metric.DropReserved(func(name string) bool { return name == model.MetricNameLabel })
 			j.Columns = append(j.Columns, Column{Metric: metric, Place: place, Labels: named, Values: j.column(series.Floats)})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func TestReferences(t *testing.T) {
 	laid := twoVariants(6, "mean(walks.walk.service)")
 	f := func(v float64) *float64 { return &v }
-	for _, r := range []design.Reference{
+	laid.References = []design.Reference{
 		{Statement: "walks of 4000 take 0.3 to 0.5 s", Measure: "mean(walks.walk.service)", Variant: "old", When: map[string]string{"objects": "4000"}, Min: f(0.3), Max: f(0.5)},
 		{Statement: "they take 2 s at least", Measure: "mean(walks.walk.service)", Variant: "old", When: map[string]string{"objects": "4e3"}, Min: f(2)},
 		{Statement: "new is three times as slow", Ratio: "mean(walks.walk.service)", Variant: "new", Versus: "old", When: map[string]string{"objects": "1000"}, Min: f(3), Max: f(3)},
@@ -19,8 +19,6 @@ func TestReferences(t *testing.T) {
 		{Statement: "of a phase that there is not", Measure: "mean(gets.get.response)", Variant: "old", Max: f(1)},
 		{Statement: "of another payload", Measure: "mean(walks.walk.service)", Variant: "old", When: map[string]string{"payload": "1KiB"}, Max: f(1)},
 		{Statement: "at all points", Measure: "mean(walks.walk.service)", Variant: "old", Max: f(1)},
-	} {
-		laid.References = append(laid.References, r)
 	}
 	w := newWorld(t, laid)
 	for block := 1; block <= 6; block++ {

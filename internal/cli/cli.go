@@ -184,7 +184,7 @@ component died, or plimsoll itself was the limit), 130 interrupted.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath()))
 	})
-	root.AddCommand(newRun(env), newPlan(env), newReport(env), newCompare(env), newQuery(env), newExport(env), newList(env), newUp(env), newClean(env), newDoctor(env), newCalibrate(env), newSchema(env), newVersion(env), newNullServer(env), newTunnelServer(env), newTunnelAgent(env))
+	root.AddCommand(newRun(env), newPlan(env), newReport(env), newCompare(env), newQuery(env), newExport(env), newList(env), newUp(env), newClean(env), newDoctor(env), newCalibrate(env), newSchema(env), newVersion(env), newMan(), newNullServer(env), newTunnelServer(env), newTunnelAgent(env))
 	for _, command := range append(root.Commands(), root) {
 		command.Args = usageArgs(command.Args)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -81,14 +81,14 @@ func dashboardOf(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	there := map[string]bool{}
 	for _, l := range rawSamples(ts, filepath.Join(ts.MkAbs(args[0]), "metrics")).labels {
-		there[l.Get(labels.MetricName)] = true
+		there[l.Get(model.MetricNameLabel)] = true
 	}
 	for _, expression := range d.expressions() {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 		ts.Check(err)
 		for _, selector := range parser.ExtractSelectors(expr) {
 			for _, matcher := range selector {
-				if matcher.Name == labels.MetricName && !there[matcher.Value] && !strings.HasPrefix(matcher.Value, "etcd_network_peer_") {
+				if matcher.Name == model.MetricNameLabel && !there[matcher.Value] && !strings.HasPrefix(matcher.Value, "etcd_network_peer_") {
 					ts.Fatalf("the run has no metric %s, which the dashboard shows by %s", matcher.Value, expression)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
@@ -96,7 +97,7 @@ func rawSamples(ts *testscript.TestScript, dir string) (all samples) {
 	querier, err := db.Querier(math.MinInt64, math.MaxInt64)
 	ts.Check(err)
 	defer querier.Close()
-	any := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+")
+	any := labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, ".+")
 	for set := querier.Select(context.Background(), false, nil, any); set.Next(); {
 		var points []point
 		for it := set.At().Iterator(nil); it.Next() == chunkenc.ValFloat; {
@@ -111,7 +112,7 @@ func rawSamples(ts *testscript.TestScript, dir string) (all samples) {
 // of are the samples of the one series that has a name and a label.
 func (s samples) of(metric, label, value string) []point {
 	for i, l := range s.labels {
-		if l.Get(labels.MetricName) == metric && l.Get(label) == value {
+		if l.Get(model.MetricNameLabel) == metric && l.Get(label) == value {
 			return s.points[i]
 		}
 	}
@@ -122,7 +123,7 @@ func (s samples) of(metric, label, value string) []point {
 func (s samples) buckets(metric string) map[float64][]point {
 	buckets := map[float64][]point{}
 	for i, l := range s.labels {
-		if l.Get(labels.MetricName) == metric {
+		if l.Get(model.MetricNameLabel) == metric {
 			bound, _ := strconv.ParseFloat(l.Get("le"), 64)
 			buckets[bound] = s.points[i]
 		}

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/spf13/cobra"
@@ -264,7 +265,7 @@ func printRow(w io.Writer, cells []string) {
 func (a answer) rows(number func(float64) string) [][]string {
 	names := a.labelNames()
 	header := append(slices.Clone(names), "value")
-	if i := slices.Index(header, labels.MetricName); i >= 0 {
+	if i := slices.Index(header, model.MetricNameLabel); i >= 0 {
 		header[i] = "metric"
 	}
 	if a.overTime {

@@ -63,6 +63,8 @@ are complete are not done again.`,
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`folder` for the results (default plimsoll-results/NAME-TIME)")
 	cmd.Flags().StringVar(&served, "serve", "", "show the report in a browser while it grows, at this loopback `address`, such as 127.0.0.1:0")
 	cmd.Flags().StringVar(&resume, "resume", "", "go on with the experiment in this results `folder`")
+	_ = cmd.MarkFlagDirname("output")
+	_ = cmd.MarkFlagDirname("resume")
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,8 @@ func (f *scenarioFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "run only this `variant`, or parameter=value; may be repeated")
 	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "how often to run each variant, instead of what the scenario says")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of every random choice, instead of the scenario's")
+	_ = cmd.RegisterFlagCompletionFunc("set", completeFrom(parametersOf, cobra.ShellCompDirectiveNoSpace))
+	_ = cmd.RegisterFlagCompletionFunc("only", completeFrom((*plan.Experiment).Choices, 0))
 }
 
 // document is a scenario as it was found.
@@ -107,6 +110,39 @@ func builtIn() []string {
 }
 
 // completeScenario completes built-in names, and files.
-func completeScenario(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeScenario(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	return builtIn(), cobra.ShellCompDirectiveDefault
+}
+
+// completeFrom completes a flag by words that the scenario gives, if that is on
+// the command line already, and has no faults.
+func completeFrom(words func(*plan.Experiment) []cobra.Completion, directive cobra.ShellCompDirective) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := directive | cobra.ShellCompDirectiveNoFileComp
+		if len(args) == 0 {
+			return nil, directive
+		}
+		source, shown, err := readScenario(args[0])
+		if err != nil {
+			return nil, directive
+		}
+		experiment, err := plan.Load(shown, source, nil)
+		if err != nil {
+			return nil, directive
+		}
+		return words(experiment), directive
+	}
+}
+
+// parametersOf completes the names of parameters, and shows their values.
+func parametersOf(e *plan.Experiment) []cobra.Completion {
+	var words []cobra.Completion
+	for name, value := range e.Cells[0].Parameters {
+		words = append(words, cobra.CompletionWithDesc(name+"=", value))
+	}
+	slices.Sort(words)
+	return words
 }

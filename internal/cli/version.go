@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -12,25 +13,29 @@ import (
 	"plimsoll.dev/plimsoll/internal/assets"
 )
 
-// release is the version that this tree will be released as.
-const release = "v0.1.0-dev"
-
-// toolVersion is the version and, if the build knows it, the commit.
-func toolVersion() string {
+// stamp is what the toolchain has written into this program about its source.
+func stamp() (version, commit, date string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return release
+		return "(devel)", "", ""
 	}
-	revision, modified := "", ""
 	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision" && len(setting.Value) >= 12:
-			revision = "+" + setting.Value[:12]
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			modified = ".modified"
+		switch setting.Key {
+		case "vcs.revision":
+			commit = setting.Value
+		case "vcs.time":
+			date = setting.Value
 		}
 	}
-	return release + revision + modified
+	return cmp.Or(info.Main.Version, "(devel)"), commit, date
+}
+
+// toolVersion is the git tag that plimsoll was built from, or what Go makes of
+// the commit where there is none, such as v0.1.1-0.20261121093000-d016716c0de1;
+// of changes that are not committed it ends in +dirty.
+func toolVersion() string {
+	version, _, _ := stamp()
+	return version
 }
 
 func newVersion(env Environment) *cobra.Command {
@@ -44,8 +49,13 @@ func newVersion(env Environment) *cobra.Command {
 }
 
 func printVersion(w io.Writer) error {
+	version, commit, date := stamp()
+	source := ""
+	if commit != "" {
+		source = fmt.Sprintf("commit %s of %s, ", commit, date)
+	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "plimsoll\t%s\t%s %s/%s\n", toolVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(table, "plimsoll\t%s\t%s%s %s/%s\n", version, source, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, part := range assets.Parts() {
 		version, err := part.Version()
 		if err != nil {

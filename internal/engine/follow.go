@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	v1 "plimsoll.dev/plimsoll/api/v1alpha1"
@@ -111,7 +112,7 @@ func newCounted(f *follow.Follower, resource v1.Resource) *counted {
 	c := &counted{f, map[follow.State]*metrics.Series{}}
 	for _, state := range follow.StatesOf(resource) {
 		c.series[state] = &metrics.Series{Labels: labels.FromStrings(
-			labels.MetricName, objectsMetric, "resource", string(resource), "state", state.String())}
+			model.MetricNameLabel, objectsMetric, "resource", string(resource), "state", state.String())}
 	}
 	return c
 }

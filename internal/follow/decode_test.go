@@ -41,7 +41,7 @@ func framed(frame []byte) []byte {
 func meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "space", Name: name, ResourceVersion: "42", Labels: map[string]string{"name": "label"},
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{}}`)}},
 	}
 }
 

@@ -155,23 +155,35 @@ func (r *reasons) held(ctx context.Context) reason {
 	return why
 }
 
-// heldNamespace says what keeps a namespace: its conditions name what is in it.
+// heldNamespace says what keeps a namespace: its conditions name what is in it,
+// finalizers who has yet to let it go.
 func (r *reasons) heldNamespace(ctx context.Context, name string, why *reason) {
 	ns, err := r.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		why.text = "it is gone meanwhile"
+		return
+	case err != nil:
 		why.text = fmt.Sprintf("what holds it cannot be read: %v", err)
+		return
+	case ns.DeletionTimestamp == nil:
+		why.text = "its deletion has not begun"
 		return
 	}
 	var reasons []string
 	for _, c := range ns.Status.Conditions {
 		if c.Status == core.ConditionTrue {
-			why.word = cmp.Or(why.word, c.Reason)
+			why.word, why.hopeless = cmp.Or(why.word, c.Reason), true
 			reasons = append(reasons, c.Message)
 		}
 	}
-	why.text = strings.Join(reasons, "; ")
-	why.hopeless = why.word != "" && ns.DeletionTimestamp != nil
-	if ns.DeletionTimestamp == nil {
-		why.text = "its deletion has not begun"
+	switch {
+	case len(reasons) > 0:
+		why.text = strings.Join(reasons, "; ")
+	case len(ns.Finalizers) > 0:
+		why.word, why.hopeless = "finalizer", true
+		why.text = "it is held by finalizer " + strings.Join(ns.Finalizers, ", ")
+	default:
+		why.text = "the namespace controller has not ended its deletion"
 	}
 }

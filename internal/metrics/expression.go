@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
@@ -98,7 +99,7 @@ func whyNothing(ctx context.Context, in names, expression string) (string, error
 	if err != nil {
 		return "", err
 	}
-	metrics, err := in.LabelValues(ctx, labels.MetricName)
+	metrics, err := in.LabelValues(ctx, model.MetricNameLabel)
 	if err != nil {
 		return "", fmt.Errorf("look for metrics: %w", err)
 	}
@@ -123,11 +124,11 @@ func whyNothing(ctx context.Context, in names, expression string) (string, error
 
 // whyNot says why a selector finds no series; nothing, if it finds some.
 func whyNot(ctx context.Context, in names, metrics []string, selector []*labels.Matcher) (string, error) {
-	found, err := in.LabelValues(ctx, labels.MetricName, selector...)
+	found, err := in.LabelValues(ctx, model.MetricNameLabel, selector...)
 	if err != nil || len(found) > 0 {
 		return "", err
 	}
-	metric := slices.IndexFunc(selector, func(m *labels.Matcher) bool { return m.Name == labels.MetricName && m.Type == labels.MatchEqual })
+	metric := slices.IndexFunc(selector, func(m *labels.Matcher) bool { return m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual })
 	if metric < 0 {
 		return fmt.Sprintf("no series matches %s", written(selector)), nil
 	}
@@ -145,7 +146,7 @@ func whyNot(ctx context.Context, in names, metrics []string, selector []*labels.
 		}
 		if len(values) == 0 {
 			own, err := in.LabelNames(ctx, name)
-			own = slices.DeleteFunc(own, func(l string) bool { return l == labels.MetricName })
+			own = slices.DeleteFunc(own, func(l string) bool { return l == model.MetricNameLabel })
 			return fmt.Sprintf("%s has no label %s; it has %s", name.Value, matcher.Name, few(own)), err
 		}
 		if !slices.Contains(values, matcher.Value) {
@@ -160,7 +161,7 @@ func whyNot(ctx context.Context, in names, metrics []string, selector []*labels.
 func written(selector []*labels.Matcher) string {
 	var matchers []string
 	for _, m := range selector {
-		if m.Name != labels.MetricName || m.Type != labels.MatchEqual {
+		if m.Name != model.MetricNameLabel || m.Type != labels.MatchEqual {
 			matchers = append(matchers, m.String())
 		}
 	}

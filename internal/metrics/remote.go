@@ -149,7 +149,7 @@ func (r *Remote) ask(ctx context.Context, expression string, request func(contex
 	case *model.Scalar:
 		return promql.Matrix{{Floats: []promql.FPoint{{T: int64(value.Timestamp), F: float64(value.Value)}}}}, nil
 	}
-	return nil, fmt.Errorf("Prometheus %s answers %q with a %v, which is no number", r.url, expression, answer.Type())
+	return nil, fmt.Errorf("ask Prometheus %s: it answers %q with a %v, which is no number", r.url, expression, answer.Type())
 }
 
 // explain says what went wrong, and the way out.
@@ -163,13 +163,13 @@ func (r *Remote) explain(expression string, err error) error {
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("reach Prometheus %s: %w: name the file of its certificate authority in SSL_CERT_FILE", r.url, cause(err))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("Prometheus %s did not answer %q within %v: ask for less, or look at its load", r.url, expression, answerLimit)
+		return fmt.Errorf("ask Prometheus %s: it did not answer %q within %v: ask for less, or look at its load", r.url, expression, answerLimit)
 	case errors.As(err, &answered):
-		return fmt.Errorf("Prometheus %s %s", r.url, inWords(expression, answered))
+		return fmt.Errorf("ask Prometheus %s: it %s", r.url, inWords(expression, answered))
 	case errors.As(err, &unreachable):
 		return fmt.Errorf("reach Prometheus %s: %w: is it running, and is this its URL, as seen from here? (kubectl port-forward opens one inside a cluster)", r.url, cause(err))
 	}
-	return fmt.Errorf("Prometheus %s %s", r.url, otherwise) // the decoder's words are full of the answer
+	return fmt.Errorf("ask Prometheus %s: it %s", r.url, otherwise) // the decoder's words are full of the answer
 }
 
 // cause leaves the request's own address out, which stands in the message already.

@@ -103,7 +103,7 @@ func TestPayloadOfThePublishedExperiments(t *testing.T) {
 		Kind string
 		Data map[string]string
 	}
-	if err != nil || json.Unmarshal(text, &o) != nil || o.Kind != "Secret" || len(o.Data["data"]) != 13656 || strings.Trim(o.Data["data"], "YWFhYQ=") != "" {
+	if err != nil || json.Unmarshal(text, &o) != nil || o.Kind != "Secret" || len(o.Data["data"]) != 13656 || strings.Trim(o.Data["data"], "YWFhQ=") != "" {
 		t.Errorf("%v: %d characters of %.80s", err, len(o.Data["data"]), text)
 	}
 }

@@ -119,7 +119,7 @@ func chosen(e *Experiment, only []string) ([]*Cell, error) {
 		}
 		known = slices.Compact(slices.Sorted(slices.Values(known)))
 		if !slices.Contains(known, value) || value == "" {
-			return nil, fmt.Errorf("--only %s: no variant or value of an axis is called that%s; %s", selector, v1.NearMiss(selector, allChoices(e)), choices(e))
+			return nil, fmt.Errorf("--only %s: no variant or value of an axis is called that%s; %s", selector, v1.NearMiss(selector, e.Choices()), choicesInWords(e))
 		}
 		allowed[axis] = append(allowed[axis], value)
 	}
@@ -141,16 +141,16 @@ func (c *Cell) value(axis string) string {
 	return c.Axes[axis]
 }
 
-// choices lists what --only may name.
-func choices(e *Experiment) string {
-	words := allChoices(e)
+func choicesInWords(e *Experiment) string {
+	words := e.Choices()
 	if len(words) == 0 {
 		return "the scenario has neither variants nor parameters with several values"
 	}
 	return "there are " + strings.Join(words, ", ")
 }
 
-func allChoices(e *Experiment) []string {
+// Choices lists what Choice.Only may name: the variants, and each value of each axis.
+func (e *Experiment) Choices() []string {
 	var words []string
 	for _, v := range e.Design.Variants {
 		if v.Name != "" {

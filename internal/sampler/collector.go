@@ -3,6 +3,7 @@ package sampler
 import (
 	"runtime/metrics"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	series "plimsoll.dev/plimsoll/internal/metrics"
@@ -19,7 +20,7 @@ type collector struct {
 // the buckets that the runtime counts them in.
 func newCollector() *collector {
 	name := func(metric string) *series.Series {
-		return &series.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", Generator)}
+		return &series.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", Generator)}
 	}
 	return &collector{
 		samples: []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}, {Name: "/gc/cycles/total:gc-cycles"}},

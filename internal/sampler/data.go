@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -30,7 +31,7 @@ func dataSizes(folders []string) []metrics.Sample {
 	}
 	var samples []metrics.Sample
 	for component, size := range sizes {
-		series := &metrics.Series{Labels: labels.FromStrings(labels.MetricName, "data_size_bytes", "component", component)}
+		series := &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, "data_size_bytes", "component", component)}
 		samples = append(samples, metrics.Sample{Series: series, Value: float64(size)})
 	}
 	return samples

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -41,7 +42,7 @@ func (g *gatherer) read() ([]metrics.Sample, error) {
 
 func (g *gatherer) series(name string, metric *dto.Metric) *metrics.Series {
 	builder := labels.NewScratchBuilder(len(metric.GetLabel()) + 1)
-	builder.Add(labels.MetricName, name)
+	builder.Add(model.MetricNameLabel, name)
 	for _, pair := range metric.GetLabel() {
 		builder.Add(pair.GetName(), pair.GetValue())
 	}

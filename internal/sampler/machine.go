@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 	"github.com/prometheus/procfs/blockdevice"
 	"github.com/prometheus/prometheus/model/labels"
@@ -238,7 +239,7 @@ func (m *machine) add(key seriesKey, value float64) {
 
 // labels are those of node_exporter, and the component.
 func (m *machine) labels(key seriesKey) labels.Labels {
-	pairs := []string{labels.MetricName, key.metric, "component", HostComponent}
+	pairs := []string{model.MetricNameLabel, key.metric, "component", HostComponent}
 	switch {
 	case strings.HasPrefix(key.metric, "node_cpu_"):
 		pairs = append(pairs, "cpu", key.device, "mode", key.other)

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 	"github.com/prometheus/procfs/blockdevice"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll.dev/plimsoll/internal/metrics"
@@ -59,8 +59,8 @@ func TestThisMachineIsRead(t *testing.T) {
 func byName(samples []metrics.Sample) map[string]float64 {
 	values := map[string]float64{}
 	for _, s := range samples {
-		own := s.Series.Labels.DropReserved(func(name string) bool { return name == labels.MetricName })
-		values[s.Series.Labels.Get(labels.MetricName)+own.String()] = s.Value
+		own := s.Series.Labels.DropReserved(func(name string) bool { return name == model.MetricNameLabel })
+		values[s.Series.Labels.Get(model.MetricNameLabel)+own.String()] = s.Value
 	}
 	return values
 }

@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -22,7 +23,7 @@ type runQueue struct {
 // newRunQueue names the series after those of the node_exporter for CPUs.
 func newRunQueue(component string, pid int) *runQueue {
 	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", component)}
+		return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", component)}
 	}
 	return &runQueue{
 		pid: pid, seen: map[int]procfs.ProcSchedstat{},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/shirou/gopsutil/v4/process"
 
@@ -149,7 +150,7 @@ type watched struct {
 
 func watch(p target.Process) *watched {
 	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", p.Component)}
+		return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", p.Component)}
 	}
 	return &watched{
 		cpu: name("process_cpu_seconds_total"), resident: name("process_resident_memory_bytes"),

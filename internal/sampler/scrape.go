@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 
@@ -33,7 +34,7 @@ type scraper struct {
 
 func newScraper(e target.Endpoint, outside bool, limit time.Duration) *scraper {
 	name := func(metric string) *metrics.Series {
-		return &metrics.Series{Labels: labels.FromStrings(labels.MetricName, metric, "component", e.Component)}
+		return &metrics.Series{Labels: labels.FromStrings(model.MetricNameLabel, metric, "component", e.Component)}
 	}
 	return &scraper{endpoint: e, outside: outside, limit: limit, known: map[string]*metrics.Series{}, up: name("up"), took: name("scrape_duration_seconds")}
 }
@@ -114,7 +115,7 @@ func (s *scraper) parse() error {
 func (s *scraper) meet(parser textparse.Parser) *metrics.Series {
 	var own labels.Labels
 	parser.Labels(&own)
-	if s.outside && sampledOutside(own.Get(labels.MetricName)) {
+	if s.outside && sampledOutside(own.Get(model.MetricNameLabel)) {
 		return nil
 	}
 	builder := labels.NewBuilder(own)

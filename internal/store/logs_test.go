@@ -53,7 +53,7 @@ func TestLogsSayWhenInManyWays(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != len(want) || runs[0].Damage != nil && len(runs[0].Damage) > 2 {
+	if len(got) != len(want) || len(runs[0].Damage) > 2 {
 		t.Errorf("components = %v, damage = %v", got, runs[0].Damage)
 	}
 }

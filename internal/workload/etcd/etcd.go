@@ -117,7 +117,7 @@ func (e *etcd) Prepare(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("phase %s: %w", e.Phase, err), e.close())
 	}
 	if e.Operation.Watch != nil {
-		e.Writes.watch()
+		e.Writes.Watch()
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (e *etcd) Dial(_ context.Context, index int, random *rand.Rand) (workload.C
 // Close closes the connections.
 func (e *etcd) Close() error {
 	if e.Operation.Watch != nil {
-		e.Writes.unwatch()
+		e.Writes.Unwatch()
 	}
 	return e.close()
 }

@@ -33,8 +33,8 @@ func (c *client) do(ctx context.Context, method string, request, response proto.
 
 // wrote notes an answered write for watches.
 func (c *client) wrote(r workload.Result, header *pb.ResponseHeader) {
-	if r.Outcome == record.OK {
-		c.Writes.note(header.GetRevision())
+	if revision := header.GetRevision(); r.Outcome == record.OK && revision != 0 && c.Writes.Watched() {
+		c.Writes.Note(revision)
 	}
 }
 

@@ -3,23 +3,15 @@ package etcd
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"plimsoll.dev/plimsoll/internal/record"
 	"plimsoll.dev/plimsoll/internal/workload"
 )
 
-const (
-	// lastEvents is how long a watch goes on once its phase is over, for the events of the last writes.
-	lastEvents = 250 * time.Millisecond
-	// answerTime is how long after its event a write may yet be answered; later, it was somebody else's.
-	answerTime = 10 * time.Second
-	// maxEarly bounds how many events may wait for the answers of their writes.
-	maxEarly = 1024
-)
+// Writes are those to etcd, by the revision that each made.
+type Writes = workload.Writes[int64]
 
 // watcher watches all keys that phases make.
 type watcher struct{ client }
@@ -31,11 +23,11 @@ func (c *watcher) Next() (workload.Op, bool) {
 // watch watches until the phase is over. A watch that the server ends is a
 // failure, and the next operation opens another.
 func (c *watcher) watch(ctx context.Context, parts workload.Timer) workload.Result {
-	longer, cancel := outlast(ctx)
-	defer cancel()
-	w := watching{watcher: c, parts: parts}
+	longer, cancel := workload.Outlast(ctx)
+	defer cancel(nil)
+	w := watching{watcher: c, delays: workload.Delays[int64]{Writes: c.Writes, Parts: parts}}
 	err := w.follow(longer)
-	w.settle(time.Now())
+	w.delays.Settle(time.Now())
 	r := failure(err)
 	if errors.Is(context.Cause(ctx), workload.ErrOver) && w.created {
 		r = workload.Result{}
@@ -44,37 +36,12 @@ func (c *watcher) watch(ctx context.Context, parts workload.Timer) workload.Resu
 	return r
 }
 
-// outlast gives a context that ends with ctx; a little later, if that is because the phase is over.
-func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		if errors.Is(context.Cause(ctx), workload.ErrOver) {
-			select {
-			case <-time.After(lastEvents):
-			case <-longer.Done():
-			}
-		}
-		cancel()
-	})
-	return longer, func() {
-		stop()
-		cancel()
-	}
-}
-
 // watching is a watch under way.
 type watching struct {
 	*watcher
-	parts         workload.Timer
 	created       bool
 	events, bytes int64
-	early         []heard // without an answered write yet
-}
-
-// heard is an event whose write has not been answered.
-type heard struct {
-	revision int64
-	at       time.Time
+	delays        workload.Delays[int64]
 }
 
 // follow opens the watch, and takes events until it ends.
@@ -114,33 +81,10 @@ func (w *watching) watched() (key, last []byte) {
 }
 
 func (w *watching) take(response *pb.WatchResponse, now time.Time) {
-	w.settle(now)
+	w.delays.Settle(now)
 	for _, event := range response.Events {
 		w.events++
 		w.bytes += int64(len(event.Kv.Key) + len(event.Kv.Value))
-		if answered, ok := w.Writes.at(event.Kv.ModRevision); ok {
-			w.record(max(0, now.Sub(answered)))
-			continue
-		}
-		if len(w.early) == maxEarly {
-			w.early = append(w.early[:0], w.early[1:]...)
-		}
-		w.early = append(w.early, heard{event.Kv.ModRevision, now})
+		w.delays.Heard(event.Kv.ModRevision, now)
 	}
-}
-
-// settle looks again for the writes of events that came before their answers:
-// those came without delay.
-func (w *watching) settle(now time.Time) {
-	w.early = slices.DeleteFunc(w.early, func(h heard) bool {
-		_, answered := w.Writes.at(h.revision)
-		if answered {
-			w.record(0)
-		}
-		return answered || now.Sub(h.at) > answerTime
-	})
-}
-
-func (w *watching) record(delay time.Duration) {
-	w.parts.Took("event", delay, workload.Result{Outcome: record.OK, Items: 1})
 }

@@ -42,7 +42,7 @@ func anyObject(random *rand.Rand) metav1.PartialObjectMetadata {
 	o := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: anyText(random), Namespace: anyText(random), ResourceVersion: anyText(random), UID: "uid", Generation: random.Int64(),
 		Labels: map[string]string{anyText(random): anyText(random)}, Annotations: map[string]string{anyText(random): anyText(random)},
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: anyText(random), FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:name":{}}}`)}}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: anyText(random), FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:name":{}}}`)}},
 		Finalizers:    []string{anyText(random), "name"},
 	}}
 	o.Kind, o.APIVersion = "PartialObjectMetadata", "meta.k8s.io/v1"

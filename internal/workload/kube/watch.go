@@ -62,7 +62,7 @@ func (c *watcher) Next() (workload.Op, bool) {
 func (c *watcher) watch(ctx context.Context, parts workload.Timer) workload.Result {
 	asking, cancel := workload.Outlast(ctx)
 	defer cancel(nil)
-	w := watching{watcher: c, parts: parts, begun: time.Now(), delays: Delays{Writes: c.writes, Parts: parts}}
+	w := watching{watcher: c, parts: parts, begun: time.Now(), delays: workload.Delays[Write]{Writes: c.writes, Parts: parts}}
 	w.limit = time.AfterFunc(c.Timeout, func() { cancel(context.DeadlineExceeded) })
 	defer w.limit.Stop()
 	result := c.Ask(asking, httpconn.Request{Method: http.MethodGet, Path: c.path + streamQuery}, w.read)
@@ -93,7 +93,7 @@ type watching struct {
 	seen   bool        // the first event, or a bookmark
 	live   bool        // what was there already has been shown
 	events int64
-	delays Delays
+	delays workload.Delays[Write]
 }
 
 func (w *watching) read(body io.Reader) (int64, error) {
@@ -134,7 +134,7 @@ func (w *watching) take(e jsonscan.Event, now time.Time) {
 	if e.Kind == "DELETED" {
 		version = Deleted
 	}
-	w.delays.Heard(w.pathOf(e.Namespace, e.Name), version, now)
+	w.delays.Heard(Write{w.pathOf(e.Namespace, e.Name), version}, now)
 }
 
 // PathsOf gives the paths of the objects of a resource, by which Writes knows them.

@@ -55,19 +55,19 @@ func TestWatch(t *testing.T) {
 		{"times events from their writes' answers", func(w io.Writer, writes *Writes) {
 			time.Sleep(time.Second)
 			fmt.Fprintln(w, eventText("ADDED", "old", "1"), endOfInitialEvents)
-			writes.note(write{path + "a", "2"})
+			writes.Note(Write{path + "a", "2"})
 			time.Sleep(time.Second)
 			fmt.Fprintln(w, eventText("MODIFIED", "a", "2"))
 			fmt.Fprintln(w, eventText("MODIFIED", "somebody-else", "3"))
 			fmt.Fprintln(w, eventText("ADDED", "b", "4")) // before its answer
 			time.Sleep(time.Second)
-			writes.note(write{path + "b", "4"})
-			writes.note(write{path + "a", Deleted})
+			writes.Note(Write{path + "b", "4"})
+			writes.Note(Write{path + "a", Deleted})
 			fmt.Fprintln(w, eventText("DELETED", "a", "5"))
 		}, workload.ErrOver, phase + workload.LastEvents, workload.Result{Items: 5}, []time.Duration{0, 0, time.Second}, time.Second},
 		{"hears of what is written last", func(w io.Writer, writes *Writes) {
 			fmt.Fprintln(w, endOfInitialEvents)
-			writes.note(write{path + "a", "2"})
+			writes.Note(Write{path + "a", "2"})
 			time.Sleep(phase + workload.LastEvents/2)
 			fmt.Fprintln(w, eventText("ADDED", "a", "2"))
 		}, workload.ErrOver, phase + workload.LastEvents, workload.Result{Items: 1}, []time.Duration{phase + workload.LastEvents/2}, 0},
@@ -116,23 +116,6 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestWritesAreBounded(t *testing.T) {
-	var w Writes
-	w.Watch()
-	for i := range maxWrites + 10 {
-		w.note(write{"a", fmt.Sprint(i)})
-	}
-	_, first := w.at(write{"a", "9"})
-	_, next := w.at(write{"a", "10"})
-	if len(w.answered) != maxWrites || first || !next {
-		t.Errorf("%d writes are remembered, the 10th oldest %t, the next %t; want the last %d", len(w.answered), first, next, maxWrites)
-	}
-	w.Unwatch()
-	if w.answered != nil {
-		t.Error("writes are remembered that nobody watches")
-	}
-}
-
 func TestMixKeepsItsWeights(t *testing.T) {
 	selection := v1.KubeSelection{Resource: v1.ConfigMaps, Namespace: space, Count: 10}
 	mixed := v1.KubeWorkload{Mix: []v1.KubeMixed{
@@ -165,7 +148,7 @@ func TestMixKeepsItsWeights(t *testing.T) {
 		perform(t.Context(), t, c)
 	}
 	if _, more := c.Next(); more {
-		t.Error("a mix of nothing but deletions goes on when all is Deleted")
+		t.Error("a mix of nothing but deletions goes on when all is deleted")
 	}
 }
 

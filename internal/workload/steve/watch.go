@@ -97,7 +97,7 @@ func (c *watcher) do(ctx context.Context, parts workload.Timer) workload.Result 
 	if listed.Outcome != record.OK {
 		return listed
 	}
-	w := watching{watcher: c, parts: parts, begun: time.Now(), delays: kube.Delays{Writes: c.writes, Parts: parts}}
+	w := watching{watcher: c, parts: parts, begun: time.Now(), delays: workload.Delays[kube.Write]{Writes: c.writes, Parts: parts}}
 	w.limit = time.AfterFunc(c.Timeout, func() { cancel(context.DeadlineExceeded) })
 	defer w.limit.Stop()
 	result := w.follow(asking, revision)
@@ -141,7 +141,7 @@ type watching struct {
 	limit   *time.Timer // of the start
 	started bool
 	events  int64
-	delays  kube.Delays
+	delays  workload.Delays[kube.Write]
 }
 
 // follow subscribes, and takes messages until the watch ends.
@@ -234,6 +234,6 @@ func (w *watching) take(e jsonscan.Event, now time.Time) error {
 		return nil // a ping
 	}
 	w.events++
-	w.delays.Heard(w.pathOf(e.Namespace, e.Name), version, now)
+	w.delays.Heard(kube.Write{Path: w.pathOf(e.Namespace, e.Name), Version: version}, now)
 	return nil
 }
