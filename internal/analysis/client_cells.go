@@ -68,12 +68,12 @@ func (g *group) clientCell(is func(*Client) bool) ClientCell {
 		if run.Clients == nil {
 			continue
 		}
-		var sum Requests
+		var clients []Requests
 		for _, client := range run.Clients {
 			if !is(client) {
 				continue
 			}
-			sum = sum.each(client.Requests, func(a, b float64) float64 { return a + b })
+			clients = append(clients, client.Requests)
 			for level, n := range client.RejectedBy {
 				if cell.RejectedBy == nil {
 					cell.RejectedBy = map[string]int64{}
@@ -82,35 +82,34 @@ func (g *group) clientCell(is func(*Client) bool) ClientCell {
 			}
 		}
 		cell.Runs = append(cell.Runs, run.Index)
-		cell.Sum = cell.Sum.each(sum, func(a, b float64) float64 { return a + b })
-		runs = append(runs, sum)
+		runs = append(runs, requestsOver(clients, sum))
 	}
-	cell.Median = medianOf(runs)
+	cell.Sum = requestsOver(runs, sum)
+	if runs != nil {
+		cell.Median = requestsOver(runs, stats.Median)
+	}
 	return cell
 }
 
-// each combines two counts, kind by kind.
-func (r Requests) each(o Requests, f func(a, b float64) float64) Requests {
-	return Requests{
-		f(r.Requests, o.Requests), f(r.Rejected, o.Rejected), f(r.ClientErrors, o.ClientErrors), f(r.ServerErrors, o.ServerErrors), f(r.Unanswered, o.Unanswered),
-	}
-}
-
-// medianOf is the median of runs, count by count.
-func medianOf(runs []Requests) Requests {
+// requestsOver combines the counts of several, kind by kind.
+func requestsOver(all []Requests, f func([]float64) float64) Requests {
 	of := func(count func(Requests) float64) float64 {
 		var values []float64
-		for _, r := range runs {
+		for _, r := range all {
 			values = append(values, count(r))
 		}
-		if median := stats.Summarise(values).Median; median != nil {
-			return *median
-		}
-		return 0
+		return f(values)
 	}
 	return Requests{
 		of(func(r Requests) float64 { return r.Requests }), of(func(r Requests) float64 { return r.Rejected }),
 		of(func(r Requests) float64 { return r.ClientErrors }), of(func(r Requests) float64 { return r.ServerErrors }),
 		of(func(r Requests) float64 { return r.Unanswered }),
 	}
+}
+
+func sum(values []float64) (all float64) {
+	for _, v := range values {
+		all += v
+	}
+	return all
 }

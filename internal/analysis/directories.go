@@ -204,68 +204,66 @@ func phasesOf(run *Run) facts {
 	return f
 }
 
-// warnOfStrangers names what differs between two directories.
+// warnOfStrangers names what the directories warn of, each for itself, and what
+// differs between them.
 func (e *Experiment) warnOfStrangers(b, h side, pairs []pairing) {
 	e.Warnings.add("directories", "the runs of both were not made side by side",
 		"what the machine did to the one and not to the other looks like a difference; pairs of runs in blocks would not show it",
 		"make both alternatives variants of one scenario")
 	for _, s := range []side{b, h} {
-		for _, w := range s.result.Warnings {
-			if w.About != "design" {
-				w.About = s.label + ": " + w.About
-				e.Warnings = append(e.Warnings, w)
-			}
-		}
+		e.warnOf(s, slices.DeleteFunc(slices.Clone(s.result.Warnings), func(w Warning) bool { return w.About == "design" }))
 	}
 	for _, s := range []side{b, h} {
 		if len(s.result.Runs) == 1 { // of several, the experiment has them
-			for _, w := range noiseIn(s.result.Runs, s.groups) {
-				w.About = s.label + ": " + w.About
-				e.Warnings = append(e.Warnings, w)
-			}
-		}
-	}
-	const mend = "make the experiments alike, but for what is compared"
-	why := "the comparison shows this difference as well as any other"
-	seen := map[string]bool{}
-	report := func(about, what string) {
-		if !seen[about+what] {
-			seen[about+what] = true
-			e.Warnings.add(about, "they differ in "+what, why, mend)
-		}
-	}
-	for _, p := range pairs {
-		if len(p.base.runs) == 0 || len(p.head.runs) == 0 {
-			continue
-		}
-		x, y := p.base.runs[0], p.head.runs[0]
-		for _, f := range []struct {
-			about string
-			of    func(*Run) facts
-		}{
-			{"parameters", func(r *Run) facts { return r.Parameters }}, {"phases", phasesOf}, {"components", versionsOf},
-			{"machine", func(r *Run) facts { return machineOf(r.Environment.Host) }},
-		} {
-			for _, what := range differing([]facts{f.of(x), f.of(y)}) {
-				report(f.about, what)
-			}
-		}
-		for name := range phasesOf(x) {
-			if _, both := phasesOf(y)[name]; !both {
-				report("phases", "phase "+name+", which "+h.label+" does not have")
-			}
-		}
-		for name := range phasesOf(y) {
-			if _, both := phasesOf(x)[name]; !both {
-				report("phases", "phase "+name+", which "+b.label+" does not have")
-			}
+			e.warnOf(s, noiseIn(s.result.Runs, s.groups))
 		}
 	}
 	fewest := math.MaxInt
 	for _, p := range pairs {
 		fewest = min(fewest, len(p.base.runs), len(p.head.runs))
+		if len(p.base.runs) > 0 && len(p.head.runs) > 0 {
+			e.warnOfDifferences(p.base.runs[0], p.head.runs[0], b.label, h.label)
+		}
 	}
 	if fewest < 4 {
 		e.Warnings.add("design", fmt.Sprintf("of 4 runs that are needed on each side there are %d", fewest), "with fewer there is no p value, and of one run nothing is known about how much runs differ", "run both with --repetitions 10")
 	}
+}
+
+// warnOf takes over the warnings of a side.
+func (e *Experiment) warnOf(s side, warnings []Warning) {
+	for _, w := range warnings {
+		e.Warnings.add(s.label+": "+w.About, w.What, w.Why, w.Mend)
+	}
+}
+
+// warnOfDifferences names, each once, what differs between a run of the one
+// directory and a run of the other.
+func (e *Experiment) warnOfDifferences(x, y *Run, base, head string) {
+	differ := func(about, what string) {
+		w := Warning{about, "they differ in " + what, "the comparison shows this difference as well as any other", "make the experiments alike, but for what is compared"}
+		if !slices.Contains(e.Warnings, w) {
+			e.Warnings = append(e.Warnings, w)
+		}
+	}
+	for _, f := range []struct {
+		about string
+		of    func(*Run) facts
+	}{
+		{"parameters", func(r *Run) facts { return r.Parameters }}, {"phases", phasesOf}, {"components", versionsOf},
+		{"machine", func(r *Run) facts { return machineOf(r.Environment.Host) }},
+	} {
+		for _, what := range differing([]facts{f.of(x), f.of(y)}) {
+			differ(f.about, what)
+		}
+	}
+	lacking := func(has, lacks *Run, label string) {
+		for _, name := range slices.Sorted(maps.Keys(phasesOf(has))) {
+			if _, both := phasesOf(lacks)[name]; !both {
+				differ("phases", "phase "+name+", which "+label+" does not have")
+			}
+		}
+	}
+	lacking(x, y, head)
+	lacking(y, x, base)
 }

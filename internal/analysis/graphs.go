@@ -105,10 +105,7 @@ func (r *Run) graphLines(ctx context.Context, reader *metrics.Reader, query line
 	}
 	var lines []GraphLine
 	for _, series := range matrix {
-		line := GraphLine{Name: lineName(query.prefix, series.Metric), Values: make([]float64, int((within.end-within.start)/GraphStep)+1)}
-		for i := range line.Values {
-			line.Values[i] = math.NaN()
-		}
+		line := GraphLine{Name: lineName(query.prefix, series.Metric), Values: gaps(int((within.end-within.start)/GraphStep) + 1)}
 		any := false
 		for _, p := range series.Floats {
 			i := int((p.T - at.start.UnixMilli()) / (GraphStep * 1000))

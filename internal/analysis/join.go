@@ -94,14 +94,22 @@ func (j *Joined) Where(metric Metric) {
 
 // column puts values into the rows of their moments.
 func (j *Joined) column(points []promql.FPoint) []float64 {
-	values := make([]float64, len(j.Seconds))
-	for row := range values {
-		values[row] = math.NaN()
-	}
+	values := gaps(len(j.Seconds))
 	for _, p := range points {
 		offset := float64(p.T-j.Started.UnixMilli()) / 1000
 		if row := int(math.Round(offset - j.Seconds[0])); row >= 0 && row < len(values) {
 			values[row] = p.F
+		}
+	}
+	return values
+}
+
+// within gives the values of a column in a span.
+func (j *Joined) within(column Column, at span) []float64 {
+	var values []float64
+	for row, second := range j.Seconds {
+		if second >= at.start && second <= at.end {
+			values = append(values, column.Values[row])
 		}
 	}
 	return values

@@ -285,19 +285,16 @@ func binWidth(highest float64) float64 {
 // seconds in which there were about as many.
 func (r *Run) binned(metric Metric, component string, width float64) []valueAt {
 	most := r.Objects.mostOf(metric, component)
-	sums, counts := map[float64]float64{}, map[float64]float64{}
+	bins := map[float64][]float64{}
 	for row, n := range r.Objects.numbers {
-		v := most[row]
-		if math.IsNaN(n) || math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
+		if number(n) != nil && number(most[row]) != nil {
+			at := width * math.Round(n/width)
+			bins[at] = append(bins[at], most[row])
 		}
-		at := width * math.Round(n/width)
-		sums[at] += v
-		counts[at]++
 	}
 	var values []valueAt
-	for at, sum := range sums {
-		values = append(values, valueAt{at: at, value: sum / counts[at], run: r.Index})
+	for at, bin := range bins {
+		values = append(values, valueAt{at: at, value: stats.Mean(bin), run: r.Index})
 	}
 	slices.SortFunc(values, func(a, b valueAt) int { return cmp.Compare(a.at, b.at) })
 	return values
@@ -305,10 +302,7 @@ func (r *Run) binned(metric Metric, component string, width float64) []valueAt {
 
 // mostOf is a metric second by second: that of the member that has most.
 func (o *Objects) mostOf(metric Metric, component string) []float64 {
-	most := make([]float64, len(o.joined.Seconds))
-	for row := range most {
-		most[row] = math.NaN()
-	}
+	most := gaps(len(o.joined.Seconds))
 	for _, column := range o.joined.Of(metric) {
 		if family(column.Component()) != component {
 			continue

@@ -205,11 +205,7 @@ func overCells(result *analysis.Result, value func(*analysis.Run) (float64, bool
 				values = append(values, v)
 			}
 		}
-		word := absent
-		if median := stats.Summarise(values).Median; median != nil {
-			word = write(*median)
-		}
-		words = append(words, word)
+		words = append(words, choose(len(values) > 0, write(stats.Median(values)), absent))
 	}
 	return words
 }

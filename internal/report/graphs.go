@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/stats"
 )
 
 // graphRow is one quantity over time: a figure for each cell, side by side, on
@@ -150,34 +151,15 @@ func (c graphCell) lines(title string, bucket int) []drawnLine {
 			for i := range c.runs {
 				if values := found[i][name]; values == nil && from < lengths[i] {
 					means = append(means, 0)
-				} else if mean := meanOf(values[min(from, len(values)):min(from+bucket, len(values))]); finite(mean) {
-					means = append(means, mean)
+				} else {
+					means = append(means, stats.Mean(values[min(from, len(values)):min(from+bucket, len(values))]))
 				}
 			}
-			line.values = append(line.values, medianOf(means))
+			line.values = append(line.values, stats.Median(means))
 		}
 		all = append(all, line)
 	}
 	return all
-}
-
-// meanOf leaves out what is no number; NaN if nothing is left.
-func meanOf(values []float64) float64 {
-	sum, n := 0.0, 0.0
-	for _, v := range values {
-		if finite(v) {
-			sum, n = sum+v, n+1
-		}
-	}
-	return sum / n
-}
-
-func medianOf(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 // drawGraph draws the lines of a cell, over a time and as wide as the axis says.

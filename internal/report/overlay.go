@@ -9,6 +9,7 @@ import (
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/measure"
+	"plimsoll.dev/plimsoll/internal/stats"
 )
 
 // overlay is one quantity over time, of which every variant is drawn on the same axes.
@@ -211,14 +212,14 @@ func (r *ribbon) add(all [][]float64, from, to int) {
 	for _, line := range all {
 		values := slices.DeleteFunc(slices.Clone(line[min(from, len(line)):min(to, len(line))]), func(v float64) bool { return !finite(v) })
 		if len(values) > 0 {
-			means, every = append(means, meanOf(values)), append(every, values...)
+			means, every = append(means, stats.Mean(values)), append(every, values...)
 		}
 	}
 	if len(means) == 0 {
 		r.push(float64(from), math.NaN(), math.NaN(), math.NaN())
 		return
 	}
-	r.push(float64(from), slices.Min(every), medianOf(means), slices.Max(every))
+	r.push(float64(from), slices.Min(every), stats.Median(means), slices.Max(every))
 }
 
 func (r *ribbon) push(at, lo, middle, hi float64) {

@@ -55,6 +55,25 @@ func Summarise(values []float64) Summary {
 	return s
 }
 
+// Mean is that of the finite ones among values; NaN if there are none.
+func Mean(values []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, x := range values {
+		if isFinite(x) {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / n
+}
+
+// Median is that of the finite ones among values; NaN if there are none.
+func Median(values []float64) float64 {
+	if values = sorted(finites(values)); len(values) > 0 {
+		return median(values)
+	}
+	return math.NaN()
+}
+
 func (s *Summary) warn(format string, arguments ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, arguments...))
 }

@@ -96,12 +96,7 @@ func CliffsDelta(base, head []float64) *float64 {
 	sum := 0
 	for _, b := range base {
 		for _, h := range head {
-			switch {
-			case h > b:
-				sum++
-			case h < b:
-				sum--
-			}
+			sum += sign(h - b)
 		}
 	}
 	return finite(float64(sum) / (float64(len(base)) * float64(len(head))))
