@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
@@ -18,7 +16,7 @@ func checkRows(result *analysis.Result) []checkRow {
 	var rows []checkRow
 	for _, cell := range result.Cells {
 		for _, c := range cell.Checks {
-			rows = append(rows, checkRow{c, strings.TrimSpace(cellWords(cell.Cell) + whereWords(nil, c.Point))})
+			rows = append(rows, checkRow{c, cellAt(cell.Cell, c.Point)})
 		}
 	}
 	return rows

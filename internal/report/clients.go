@@ -134,16 +134,11 @@ func clientCellName(cell analysis.ClientCell) string {
 
 // rejectedWords names the priority levels that rejected, those that did most first.
 func rejectedWords(by map[string]int64) string {
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		if by[a] != by[b] {
-			return int(by[b] - by[a])
-		}
-		return strings.Compare(a, b)
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s by %s", count(by[name]), name)
+	var words []string
+	for _, level := range tallies(by, "") {
+		words = append(words, count(level.Count)+" by "+level.Name)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(words, ", ")
 }
 
 // workOf lists how long steps took and what was done in them: a rejection may
@@ -271,7 +266,7 @@ func (v *verdict) clients(result *analysis.Result) {
 		v.say("With %s, control-plane clients received %s against %s with %s; the load received %s against %s%s%s.",
 			oneLine(cell.Cell.Variant), rejections(cell.Median.Rejected), count(int64(baseline.Median.Rejected)), oneLine(base),
 			count(int64(load.Cells[i].Median.Rejected)), count(int64(load.Cells[at].Median.Rejected)),
-			choose(len(cell.Runs) > 1 || len(baseline.Runs) > 1, " (medians over runs)", ""), axesWords(cell))
+			choose(len(cell.Runs) > 1 || len(baseline.Runs) > 1, " (medians over runs)", ""), whereWords(cell.Cell.Axes, nil))
 	}
 	v.lostLeases(result)
 }
@@ -298,13 +293,6 @@ func (v *verdict) lostLeases(result *analysis.Result) {
 				lost[name], plural(len(cell.Runs), "run", "runs"), choose(cell.Cell.Variant != "", " with "+oneLine(cellWords(cell.Cell)), ""), name)
 		}
 	}
-}
-
-func axesWords(cell analysis.ClientCell) string {
-	if len(cell.Cell.Axes) == 0 {
-		return ""
-	}
-	return whereWords(cell.Cell.Axes, nil)
 }
 
 func rejections(n float64) string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
+	"plimsoll.dev/plimsoll/internal/measure"
 	"plimsoll.dev/plimsoll/internal/stats"
-	"plimsoll.dev/plimsoll/internal/store"
 )
 
 // mostExploratory is how many exploratory comparisons a report shows at once.
@@ -132,7 +133,7 @@ func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row 
 	group := ""
 	for _, c := range comparisons {
 		indent := ""
-		if where := strings.Trim(whereWords(c.Axes, c.Point), " ()"); where != "" {
+		if where := placeWords(c.Axes, c.Point); where != "" {
 			indent = "  "
 			if where != group {
 				rows = append(rows, table.Row{oneLine(where), "", "", "", "", ""})
@@ -149,12 +150,7 @@ func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row 
 
 // rowName names a subject in a table: as it is written, as there is no room for words.
 func rowName(s analysis.Subject) string {
-	for _, name := range []string{s.Name, s.Measure, s.PromQL} {
-		if name != "" {
-			return name
-		}
-	}
-	return absent
+	return cmp.Or(s.Name, s.Measure, s.PromQL, absent)
 }
 
 func pairsCell(c *analysis.Comparison) string {
@@ -240,11 +236,9 @@ func (p *printer) cells(result *analysis.Result) {
 	var rows []table.Row
 	for _, cell := range result.Cells {
 		for i, m := range cell.Measures {
-			if !m.Primary && i >= mostExploratory {
-				continue
+			if m.Primary || i < mostExploratory {
+				rows = append(rows, table.Row{shorten(oneLine(cellAt(cell.Cell, m.Point)), 24), shorten(oneLine(rowName(m.Subject)), 34), centre(m.Summary, m.Subject), rangeCell(m), fmt.Sprint(m.Summary.N)})
 			}
-			where := strings.TrimSpace(cellWords(cell.Cell) + whereWords(nil, m.Point))
-			rows = append(rows, table.Row{shorten(oneLine(where), 24), shorten(oneLine(rowName(m.Subject)), 34), centre(m.Summary, m.Subject), rangeCell(m), fmt.Sprint(m.Summary.N)})
 		}
 	}
 	if len(rows) > 0 {
@@ -282,7 +276,7 @@ func (p *printer) loadLogs(result *analysis.Result) {
 		if len(l.Log) == 0 {
 			continue
 		}
-		p.section("What components wrote when %s broke the objective%s", pointWords(l.Broke), choose(len(result.LoadLines) > 1, ", "+cellWords(l.Cell), ""))
+		p.section("What components wrote when %s broke the objective%s", pointText(l.Broke), choose(len(result.LoadLines) > 1, ", "+cellWords(l.Cell), ""))
 		for _, line := range l.Log[:min(len(l.Log), 6)] {
 			p.line("  " + cut(oneLine(logWords(line)), logColumns))
 		}
@@ -327,13 +321,6 @@ func (p *printer) tries(result *analysis.Result) {
 	}
 }
 
-func pointWords(point *store.Point) string {
-	if point == nil {
-		return "the load"
-	}
-	return pointText(point)
-}
-
 func logWords(line analysis.LogLine) string {
 	at := ""
 	if line.At != nil {
@@ -344,17 +331,17 @@ func logWords(line analysis.LogLine) string {
 
 func (p *printer) references(result *analysis.Result) {
 	var rows []table.Row
-	for _, r := range result.References {
-		findings := findingsOf(r)
-		head := table.Row{text.WrapSoft(oneLine(referenceWords(r)), 26), text.WrapSoft(oneLine(r.Text), 12), "", "", text.WrapHard(oneLine(r.Source), 20)}
-		if len(findings) == 1 {
-			head[2], head[3] = findingValue(r, findings[0]), string(findings[0].Agreement)
+	for _, r := range referenceRows(result) {
+		ours := table.Row{"  " + shorten(oneLine(r.Where), 24), "", r.Ours, string(r.Agreement), ""}
+		if r.First {
+			head := table.Row{text.WrapSoft(oneLine(r.Words), 26), text.WrapSoft(oneLine(r.Text), 12), "", "", text.WrapHard(oneLine(r.Source), 20)}
+			if r.Span == 1 {
+				head[2], head[3], ours = ours[2], ours[3], nil
+			}
 			rows = append(rows, head)
-			continue
 		}
-		rows = append(rows, head)
-		for _, f := range findings {
-			rows = append(rows, table.Row{"  " + shorten(oneLine(findingWhere(f)), 24), "", findingValue(r, f), string(f.Agreement), ""})
+		if ours != nil {
+			rows = append(rows, ours)
 		}
 	}
 	if len(rows) == 0 {
@@ -364,44 +351,20 @@ func (p *printer) references(result *analysis.Result) {
 	p.table(table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
 }
 
-// referenceWords are the statement and, as the same may be published of several
-// places, the one that it is about.
-func referenceWords(r *analysis.Reference) string { return r.Statement + whereWords(r.When, nil) }
-
-// findingsOf gives a reference that was looked for nowhere a finding that says so.
-func findingsOf(r *analysis.Reference) []analysis.Finding {
-	if len(r.Findings) == 0 {
-		return []analysis.Finding{{Agreement: analysis.NotMeasured}}
-	}
-	return r.Findings
-}
-
-func findingWhere(f analysis.Finding) string {
-	return strings.TrimSpace(cellWords(f.Cell) + whereWords(nil, f.Point))
-}
-
 // findingValue writes our figure as the published one is: a ratio, an exponent, or a measure in its unit.
 func findingValue(r *analysis.Reference, f analysis.Finding) string {
 	if f.Value == nil {
 		return absent
 	}
-	write := referenceWriter(r)
+	write := ratio // also of exponents
+	if m, err := measure.Parse(r.Measure); r.Ratio == "" && r.Growth == "" && err == nil {
+		write = func(v float64) string { return quantity(v, string(m.Unit()), r.Text) }
+	}
 	words := write(*f.Value)
 	if f.Lo != nil && f.Hi != nil {
 		words += " [" + write(*f.Lo) + ", " + write(*f.Hi) + "]"
 	}
 	return words
-}
-
-func referenceWriter(r *analysis.Reference) func(float64) string {
-	if r.Ratio != "" {
-		return ratio
-	}
-	if r.Growth != "" {
-		return ratio
-	}
-	unit := unitOf(r.Measure)
-	return func(v float64) string { return quantity(v, unit, r.Text) }
 }
 
 // objectivesOver says in how many runs each objective held.

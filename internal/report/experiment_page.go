@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 )
@@ -135,21 +135,18 @@ func (v *experimentView) group(title string, comparisons []*analysis.Comparison)
 }
 
 func newComparisonRow(c *analysis.Comparison) comparisonRow {
-	measured := c.Measure
-	if measured == "" {
-		measured = c.PromQL
-	}
+	measured := cmp.Or(c.Measure, c.PromQL)
 	if measured == rowName(c.Subject) {
 		measured = ""
 	}
-	return comparisonRow{Comparison: c, Measured: measured, Where: strings.Trim(whereWords(c.Axes, c.Point), " ()"), Tone: toneOf(c.Verdict), Mark: verdictMark(c.Verdict)}
+	return comparisonRow{Comparison: c, Measured: measured, Where: placeWords(c.Axes, c.Point), Tone: toneOf(c.Verdict), Mark: verdictMark(c.Verdict)}
 }
 
 func measureRows(result *analysis.Result) []cellRow {
 	var rows []cellRow
 	for _, cell := range result.Cells {
 		for _, m := range cell.Measures {
-			row := cellRow{CellMeasure: m, Where: strings.TrimSpace(cellWords(cell.Cell) + whereWords(nil, m.Point)), Range: rangeCell(m)}
+			row := cellRow{CellMeasure: m, Where: cellAt(cell.Cell, m.Point), Range: rangeCell(m)}
 			for i, far := range m.Outliers {
 				if far && i < len(cell.Runs) {
 					row.Far = append(row.Far, fmt.Sprintf("run %d", cell.Runs[i]))
@@ -165,11 +162,7 @@ func logsOf(result *analysis.Result) []logGroup {
 	var groups []logGroup
 	for _, l := range result.LoadLines {
 		if len(l.Log) > 0 {
-			title := "What components wrote when " + pointWords(l.Broke) + " broke an objective"
-			if where := cellWords(l.Cell); where != "" {
-				title += ", " + where
-			}
-			groups = append(groups, logGroup{title, l.Log})
+			groups = append(groups, logGroup{"What components wrote when " + pointText(l.Broke) + " broke an objective" + ofCell(l), l.Log})
 		}
 	}
 	return groups
@@ -179,13 +172,11 @@ func referenceRows(result *analysis.Result) []referenceRow {
 	tones := map[analysis.Agreement]tone{analysis.Agrees: good, analysis.Differs: bad, analysis.Unclear: caution}
 	var rows []referenceRow
 	for _, r := range result.References {
-		findings := findingsOf(r)
-		for i, f := range findings {
-			row := referenceRow{Reference: r, Words: referenceWords(r), Where: findingWhere(f), Ours: findingValue(r, f), Agreement: f.Agreement, Tone: tones[f.Agreement], First: i == 0, Span: len(findings)}
-			if row.Tone == "" {
-				row.Tone = neutral
-			}
-			rows = append(rows, row)
+		for i, f := range r.Findings {
+			rows = append(rows, referenceRow{
+				Reference: r, Words: r.Statement + whereWords(r.When, nil), Where: cellAt(f.Cell, f.Point), Ours: findingValue(r, f),
+				Agreement: f.Agreement, Tone: cmp.Or(tones[f.Agreement], neutral), First: i == 0, Span: len(r.Findings),
+			})
 		}
 	}
 	return rows

@@ -31,13 +31,16 @@ func seconds(s float64) string {
 	return significant(s/3600) + " h"
 }
 
-// optional writes a time that may have been left out.
-func optional(s *float64) string {
-	if s == nil {
+// optional writes a number that there may be none of.
+func optional(v *float64, write func(float64) string) string {
+	if v == nil {
 		return absent
 	}
-	return seconds(*s)
+	return write(*v)
 }
+
+// optionalSeconds writes a time that may have been left out.
+func optionalSeconds(s *float64) string { return optional(s, seconds) }
 
 // traffic writes bytes that were moved, in powers of 1000.
 func traffic(b float64) string {

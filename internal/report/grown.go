@@ -15,7 +15,7 @@ import (
 
 // grownWords say up to how many objects every objective held, after a name.
 func grownWords(l *analysis.LoadLine) string {
-	held := ": every objective held up to " + heldText(l) + " " + l.Parameter
+	held := ": every objective held up to " + pointText(l.Held) + " " + l.Parameter
 	switch {
 	case l.Held == nil && l.Broke == nil:
 		return ": it is not known: no number of " + l.Parameter + " was measured."
@@ -375,19 +375,9 @@ func ofCell(l *analysis.LoadLine) string {
 	return ""
 }
 
-func heldText(l *analysis.LoadLine) string {
-	if l.Held == nil {
-		return ""
-	}
-	return pointText(l.Held)
-}
-
 // objectsText is a number of objects that may not be known.
 func objectsText(n *float64) string {
-	if n == nil {
-		return absent
-	}
-	return count(int64(*n))
+	return optional(n, func(v float64) string { return count(int64(v)) })
 }
 
 // grown prints what a run observed of objects, and what components said of overload.

@@ -47,16 +47,9 @@ func newHeatmap(h analysis.Heatmap) (figure, bool) {
 	name := h.Phase + "." + h.Operation
 	return figure{
 		Title:   name,
-		Caption: fmt.Sprintf("%s time. A cell is %s wide; the darkest holds %s operations.", upperFirstLetter(h.Clock), seconds(h.Width), count(most)),
+		Caption: fmt.Sprintf("%s time. A cell is %s wide; the darkest holds %s operations.", upperName(h.Clock), seconds(h.Width), count(most)),
 		Narrow:  d.svg("heatmap", fmt.Sprintf("Heatmap: %s time of %s over time; from %s to %s", h.Clock, name, seconds(h.Edges[first]), seconds(h.Edges[last+1]))),
 	}, true
-}
-
-func upperFirstLetter(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // merged adds neighbouring columns up until there are few enough.

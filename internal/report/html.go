@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -248,7 +249,7 @@ func shellWord(s string) string {
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"seconds": seconds, "optional": optional, "traffic": traffic, "memory": memory, "rate": rate, "count": count,
+		"seconds": seconds, "optional": optionalSeconds, "traffic": traffic, "memory": memory, "rate": rate, "count": count,
 		"cpus": cpus, "share": share, "machine": machineOf, "brief": brief,
 		"float":       func(n uint64) float64 { return float64(n) },
 		"value":       objectiveValue,
@@ -266,7 +267,7 @@ func functions() template.FuncMap {
 		"objects":     objectsText,
 		"limitBound":  limitBound,
 		"ratio":       ratioCell,
-		"ratioOf":     func(v *float64) string { return choose(v == nil, absent, ratio(deref(v))) },
+		"ratioOf":     func(v *float64) string { return optional(v, ratio) },
 		"centre":      centre,
 		"rowName":     rowName,
 		"pairs":       pairsCell,
@@ -277,19 +278,9 @@ func functions() template.FuncMap {
 	}
 }
 
-func deref(v *float64) float64 {
-	if v == nil {
-		return 0
-	}
-	return *v
-}
-
 // pValue writes a p value as far as it matters.
 func pValue(c *analysis.Comparison) string {
-	p := c.P
-	if c.AdjustedP != nil {
-		p = c.AdjustedP
-	}
+	p := cmp.Or(c.AdjustedP, c.P)
 	switch {
 	case p == nil:
 		return absent
@@ -300,10 +291,7 @@ func pValue(c *analysis.Comparison) string {
 }
 
 func objectiveValue(o analysis.Objective) string {
-	if o.Value == nil {
-		return absent
-	}
-	return quantity(*o.Value, o.Unit, o.Text)
+	return optional(o.Value, func(v float64) string { return quantity(v, o.Unit, o.Text) })
 }
 
 // unbroken keeps numbers and their units on one line.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/measure"
 )
 
 // overRuns is an objective over the runs of a cell.
@@ -63,13 +62,4 @@ func (o *overRuns) inWords() string {
 		worst += fmt.Sprintf(" at worst, missed in %d of %d runs", o.Runs-o.Held, o.Runs)
 	}
 	return fmt.Sprintf("%s with %s (%s)", choose(o.Held == o.Runs, "yes", "no"), oneLine(o.Where), worst)
-}
-
-// unitOf is the unit of a measure; empty for what is none.
-func unitOf(text string) string {
-	m, err := measure.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return string(m.Unit())
 }

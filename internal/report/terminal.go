@@ -123,7 +123,7 @@ func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool)
 	if d == nil {
 		return append(row, absent, absent, absent, absent)
 	}
-	return append(row, optional(d.P50), optional(d.P90), optional(d.P99), seconds(d.Max))
+	return append(row, optionalSeconds(d.P50), optionalSeconds(d.P90), optionalSeconds(d.P99), seconds(d.Max))
 }
 
 // fit shortens the names in the first two columns until the rows fit the terminal.
@@ -203,10 +203,6 @@ func (p *printer) objectives(run *analysis.Run) {
 	}
 	var rows []table.Row
 	for _, o := range run.Objectives {
-		value := absent
-		if o.Value != nil {
-			value = quantity(*o.Value, o.Unit, o.Text)
-		}
 		result := p.paint("pass", green)
 		switch {
 		case !o.Held && o.Value == nil:
@@ -214,7 +210,7 @@ func (p *printer) objectives(run *analysis.Run) {
 		case !o.Held:
 			result = p.paint("FAIL", red)
 		}
-		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), value, shorten(oneLine(o.Text), 20), count(o.N)})
+		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), objectiveValue(o), shorten(oneLine(o.Text), 20), count(o.N)})
 	}
 	missed, unmeasured := len(missedOf(run)), 0
 	for _, o := range missedOf(run) {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -63,7 +62,7 @@ func timesTables(result *analysis.Result) []timesTable {
 }
 
 func (t *timesTable) add(result *analysis.Result, cell *analysis.Cell, times *analysis.CellTimes) {
-	where := strings.Trim(whereWords(cell.Axes, times.Point), " ()")
+	where := placeWords(cell.Axes, times.Point)
 	at := slices.IndexFunc(t.Places, func(p timesPlace) bool { return p.Where == where })
 	if at < 0 {
 		at = len(t.Places)
@@ -106,6 +105,7 @@ func (g gain) inverse() gain {
 	return gain{of(g.Value), of(g.Hi), of(g.Lo)}
 }
 
+// String reads: 0.58 [0.55, 0.61].
 func (g gain) String() string {
 	switch {
 	case g.Value == nil:
@@ -165,7 +165,7 @@ func (t timesTable) terminalRows() []table.Row {
 		for _, r := range place.Rows {
 			rows = append(rows, table.Row{
 				choose(place.Where != "", "  ", "") + shorten(oneLine(r.Variant), 22), seconds(r.CellTimes.Mean), seconds(r.Min),
-				optional(r.P50), optional(r.P95), optional(r.P99), seconds(r.Max), count(r.Count),
+				optionalSeconds(r.P50), optionalSeconds(r.P95), optionalSeconds(r.P99), seconds(r.Max), count(r.Count),
 			})
 		}
 	}

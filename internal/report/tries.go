@@ -30,10 +30,7 @@ func triesOf(result *analysis.Result) []triesTable {
 		if len(l.Tries) == 0 {
 			continue
 		}
-		t := triesTable{Title: "What the search tried", Parameter: l.Parameter}
-		if where := cellWords(l.Cell); where != "" {
-			t.Title += ", " + where
-		}
+		t := triesTable{Title: "What the search tried" + ofCell(l), Parameter: l.Parameter}
 		if result.Design.Blocks > 1 {
 			t.Title += fmt.Sprintf(", block %d", l.Block)
 		}

@@ -33,7 +33,7 @@ func newPlaces(result *analysis.Result) []place {
 	groups := analysis.GroupBy(result.Cells, func(c *analysis.Cell) string { return design.Cell{Axes: c.Axes}.Key() })
 	var places []place
 	for _, group := range groups[:min(len(groups), mostPlaces)] {
-		at := place{Where: strings.Trim(whereWords(group[0].Axes, nil), " ()"), Curves: curveFigures(result, group)}
+		at := place{Where: placeWords(group[0].Axes, nil), Curves: curveFigures(result, group)}
 		if !searched(result) { // of different loads there is nothing to sum up
 			at.Usage = overlayFigures(result, group, overlaysOf(result, group))
 		}

@@ -192,7 +192,7 @@ func phaseSentence(phase *analysis.Phase) string {
 	times := fmt.Sprintf("%s time up to %s", name, seconds(d.Max))
 	switch {
 	case d.P99 != nil:
-		times = fmt.Sprintf("%s time %s at p50, %s at p99 and %s at most", name, optional(d.P50), seconds(*d.P99), seconds(d.Max))
+		times = fmt.Sprintf("%s time %s at p50, %s at p99 and %s at most", name, optionalSeconds(d.P50), seconds(*d.P99), seconds(d.Max))
 	case d.P50 != nil:
 		times = fmt.Sprintf("%s time %s at p50 and %s at most", name, seconds(*d.P50), seconds(d.Max))
 	}

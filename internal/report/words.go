@@ -242,7 +242,7 @@ func detailed(group []*analysis.Comparison) (words string, told int) {
 	for _, c := range at {
 		axes := maps.Clone(c.Axes)
 		delete(axes, string(along))
-		where := strings.Trim(whereWords(axes, c.Point), " ()")
+		where := placeWords(axes, c.Point)
 		parts = append(parts, choose(where != "", "with "+where+" ", "")+gainWords(c))
 	}
 	c := group[0]
@@ -324,7 +324,7 @@ func tallyWhere(group []*analysis.Comparison) string {
 		var at []string
 		for _, c := range group {
 			if c.Verdict == verdict {
-				at = append(at, strings.Trim(whereWords(c.Axes, c.Point), " ()"))
+				at = append(at, placeWords(c.Axes, c.Point))
 			}
 		}
 		if len(at) == 0 {
@@ -497,8 +497,8 @@ func upperName(s string) string {
 	return upperFirst(s)
 }
 
-// whereWords says at which values: " (objects = 1000)".
-func whereWords(axes map[string]string, point *store.Point) string {
+// placeWords say at which values: "objects = 1000, page = 100".
+func placeWords(axes map[string]string, point *store.Point) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(axes)) {
 		parts = append(parts, name+" = "+axes[name])
@@ -507,15 +507,23 @@ func whereWords(axes map[string]string, point *store.Point) string {
 		name, value, _ := strings.Cut(point.String(), "=")
 		parts = append(parts, name+" = "+value)
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return strings.Join(parts, ", ")
 }
 
-// cellWords names a cell: "vai (objects = 1000)".
+// whereWords are the same to follow a name: " (objects = 1000)"; nothing, if there is nothing to say.
+func whereWords(axes map[string]string, point *store.Point) string {
+	words := placeWords(axes, point)
+	return choose(words == "", "", " ("+words+")")
+}
+
+// cellWords name a cell: "vai (objects = 1000)".
 func cellWords(c design.Cell) string {
 	return strings.TrimSpace(strings.TrimSpace(c.Variant) + whereWords(c.Axes, nil))
+}
+
+// cellAt names a cell and a point of a sweep in it.
+func cellAt(c design.Cell, point *store.Point) string {
+	return strings.TrimSpace(cellWords(c) + whereWords(nil, point))
 }
 
 // ratio writes a ratio with two decimals, or as many as tell it from 1.
@@ -581,16 +589,8 @@ func centre(s stats.Summary, subject analysis.Subject) string {
 	return amount(*s.Median, subject) + " " + spread(s)
 }
 
-// ratioCell writes a ratio with its interval: 0.58 [0.55, 0.61].
-func ratioCell(c *analysis.Comparison) string {
-	switch {
-	case c.Ratio == nil:
-		return absent
-	case c.Lo == nil || c.Hi == nil:
-		return ratio(*c.Ratio) + " [?]"
-	}
-	return fmt.Sprintf("%s [%s, %s]", ratio(*c.Ratio), ratio(*c.Lo), ratio(*c.Hi))
-}
+// ratioCell writes a ratio with its interval.
+func ratioCell(c *analysis.Comparison) string { return gain{c.Ratio, c.Lo, c.Hi}.String() }
 
 // notable are the exploratory comparisons worth a line: those that were decided,
 // the largest changes first.
@@ -680,8 +680,11 @@ func brokenWords(l *analysis.LoadLine) string {
 	return words
 }
 
-// pointText is a point's value as it is written, with commas between thousands.
+// pointText is a point's value as it is written, with commas between thousands; nothing of none.
 func pointText(p *store.Point) string {
+	if p == nil {
+		return ""
+	}
 	_, text, _ := strings.Cut(p.String(), "=")
 	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 0 {
