@@ -91,7 +91,7 @@ func (p *printer) comparisons(result *analysis.Result) {
 		p.line("")
 		base := result.Comparisons[0].Baseline
 		header := table.Row{"measure", shorten(oneLine(base), 18), shorten(oneLine(variant), 18), ratioHead(result.Comparisons), "verdict", "n"}
-		fitFirst(rows, header)
+		fit(header, rows, 1)
 		p.table(header, rows, "lrrrlr")
 	}
 	p.comparisonNotes(result, len(exploratory)-len(shown))
@@ -103,23 +103,6 @@ func exploratoryRows(p *printer, comparisons []*analysis.Comparison, titled bool
 		rows = append([]table.Row{{p.paint("exploratory", faint), "", "", "", "", ""}}, rows...)
 	}
 	return rows
-}
-
-// fitFirst shortens the first column until the rows fit the terminal.
-func fitFirst(rows []table.Row, header table.Row) {
-	room := columns
-	for i := 1; i < len(header); i++ {
-		width := 0
-		for _, row := range append([]table.Row{header}, rows...) {
-			width = max(width, text.StringWidthWithoutEscSequences(row[i].(string)))
-		}
-		room -= width + len(gap)
-	}
-	for _, row := range rows {
-		if name := row[0].(string); !strings.HasPrefix(name, "\x1b") {
-			row[0] = shorten(name, max(12, room-len(gap)))
-		}
-	}
 }
 
 // byPlace puts comparisons at the same values of axes together.

@@ -3,8 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -109,9 +109,10 @@ func (p *printer) results(run *analysis.Run) {
 		p.section("Nothing was measured.")
 		return
 	}
-	fit(rows)
+	header := table.Row{"phase", "operation", "n", "rate", "success", "clock", "p50", "p90", "p99", "max"}
+	fit(header, rows, 2)
 	p.line("")
-	p.table(table.Row{"phase", "operation", "n", "rate", "success", "clock", "p50", "p90", "p99", "max"}, rows, "llrrrlrrrr")
+	p.table(header, rows, "llrrrlrrrr")
 }
 
 func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool) table.Row {
@@ -126,29 +127,29 @@ func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool)
 	return append(row, optionalSeconds(d.P50), optionalSeconds(d.P90), optionalSeconds(d.P99), seconds(d.Max))
 }
 
-// fit shortens the names in the first two columns until the rows fit the terminal.
-func fit(rows []table.Row) {
-	widths := [10]int{5, 9, 1, 4, 7, 8, 3, 3, 3, 3}
-	for _, row := range rows {
+// fit shortens the names in the first columns, the longest first, until the rows
+// fit the terminal.
+func fit(header table.Row, rows []table.Row, names int) {
+	const least = 5
+	widths := make([]int, len(header))
+	for _, row := range append([]table.Row{header}, rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell.(string)))
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(cell.(string)))
 		}
 	}
 	over := -columns
 	for _, width := range widths {
 		over += width + len(gap)
 	}
-	for over > 0 && max(widths[0], widths[1]) > 5 {
-		longer := 0
-		if widths[1] > widths[0] {
-			longer = 1
-		}
-		widths[longer]--
-		over--
+	for ; over > 0 && slices.Max(widths[:names]) > least; over-- {
+		widths[slices.Index(widths, slices.Max(widths[:names]))]--
 	}
 	for _, row := range rows {
-		row[0] = shorten(row[0].(string), widths[0])
-		row[1] = shorten(row[1].(string), widths[1])
+		for i := range names {
+			if name := row[i].(string); !strings.HasPrefix(name, "\x1b") {
+				row[i] = shorten(name, widths[i])
+			}
+		}
 	}
 }
 
