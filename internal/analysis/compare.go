@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -86,7 +85,7 @@ func (p pairing) compare(s Subject) *Comparison {
 	default:
 		c.Comparison = stats.Unpaired(base, head)
 		if !p.strangers && len(base) > 0 && len(head) > 0 {
-			c.warn("The runs were not made in blocks, so they are compared without pairing: what changed from run to run is not told from what the variant changed.")
+			c.Warnings.Add("The runs were not made in blocks, so they are compared without pairing: what changed from run to run is not told from what the variant changed.")
 		}
 	}
 	p.warnSide(c, p.base, p.baseline, "the baseline")
@@ -135,10 +134,6 @@ func inBlocks(g *group, values []float64, blocks []int) []float64 {
 	return arranged
 }
 
-func (c *Comparison) warn(format string, arguments ...any) {
-	c.Warnings = append(c.Warnings, fmt.Sprintf(format, arguments...))
-}
-
 // warnSide says what a reader must know of one side's values: why there are
 // none, and what else than whole and successful operations they are made of.
 func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
@@ -147,7 +142,7 @@ func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
 		side = name
 	}
 	if len(g.runs) == 0 {
-		c.warn("No run of %s is left to compare.", side)
+		c.Warnings.Add("No run of %s is left to compare.", side)
 		return
 	}
 	missing, lowerBounds, few := 0, 0, 0
@@ -169,13 +164,13 @@ func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
 	}
 	runs := len(g.runs)
 	if missing > 0 {
-		c.warn("%s has no value in %d of %d runs: %s.", side, missing, runs, why)
+		c.Warnings.Add("%s has no value in %d of %d runs: %s.", side, missing, runs, why)
 	}
 	if lowerBounds > 0 {
-		c.warn("In %d of %d runs of %s operations timed out, so the value is a lower bound.", lowerBounds, runs, side)
+		c.Warnings.Add("In %d of %d runs of %s operations timed out, so the value is a lower bound.", lowerBounds, runs, side)
 	}
 	if few > 0 {
-		c.warn("In %d of %d runs of %s fewer than %d operations lie beyond this percentile, so that single ones decide it.", few, runs, side, tail)
+		c.Warnings.Add("In %d of %d runs of %s fewer than %d operations lie beyond this percentile, so that single ones decide it.", few, runs, side, tail)
 	}
 	if notOfLanguage == nil && m.Statistic != "success" {
 		g.warnErrors(c, side)
@@ -192,7 +187,7 @@ func (g *group) warnErrors(c *Comparison, side string) {
 		}
 	}
 	if succeeded < all {
-		c.warn("%s: %d of %d operations of %s did not succeed (%.3g %%); times are of those that did, or that timed out.",
+		c.Warnings.Add("%s: %d of %d operations of %s did not succeed (%.3g %%); times are of those that did, or that timed out.",
 			side, all-succeeded, all, m.Phase, 100*float64(all-succeeded)/float64(all))
 	}
 }

@@ -468,10 +468,10 @@ func (c *Comparison) foundIn(g *group, lines []*LoadLine, blocks []int) []float6
 		values = append(values, v)
 	}
 	if below > 0 {
-		c.warn("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", g.Variant, below, len(blocks))
+		c.Warnings.Add("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", g.Variant, below, len(blocks))
 	}
 	if above > 0 {
-		c.warn("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", g.Variant, above, len(blocks))
+		c.Warnings.Add("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", g.Variant, above, len(blocks))
 	}
 	return values
 }

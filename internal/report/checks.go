@@ -38,9 +38,6 @@ func (p *printer) checks(result *analysis.Result) {
 			shorten(oneLine(r.Where), 44), oneLine(r.Phase), count(r.Checked), r.OfChecked(r.Missing), r.OfChecked(r.Duplicates), count(r.Pages), count(r.LimitIgnored),
 		})
 	}
-	if len(rows) == 0 {
-		return
-	}
-	p.section("Whether lists were true: walks that were checked, how many of them lacked objects that existed throughout, and how many showed some twice; and pages that held more than was asked for")
-	p.table(table.Row{"cell", "phase", "walks", "missing", "duplicate", "pages", "oversize"}, rows, "llrrrrr")
+	p.table("Whether lists were true: walks that were checked, how many of them lacked objects that existed throughout, and how many showed some twice; and pages that held more than was asked for",
+		table.Row{"cell", "phase", "walks", "missing", "duplicate", "pages", "oversize"}, rows, "llrrrrr")
 }

@@ -331,8 +331,7 @@ func (p *printer) clients(result *analysis.Result) {
 		rows = append(rows, row)
 		rows = append(rows, r.failures()...)
 	}
-	p.line("")
-	p.table(header, rows, alignment)
+	p.table("", header, rows, alignment)
 	rows = nil
 	for _, w := range v.Work {
 		row := table.Row{choose(w.Step, "", "  ") + w.Name}
@@ -341,11 +340,8 @@ func (p *printer) clients(result *analysis.Result) {
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) > 0 {
-		header[0] = "time, and work done"
-		p.line("")
-		p.table(header, rows, alignment)
-	}
+	header[0] = "time, and work done"
+	p.table("", header, rows, alignment)
 	for _, note := range v.Notes {
 		p.wrapped("  ", note)
 	}

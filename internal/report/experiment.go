@@ -85,14 +85,10 @@ func (p *printer) comparisons(result *analysis.Result) {
 		}
 		first, rest := of(primary), of(shown)
 		rows := append(comparisonRows(p, byPlace(first)), exploratoryRows(p, rest, len(first) > 0)...)
-		if len(rows) == 0 {
-			continue
-		}
-		p.line("")
 		base := result.Comparisons[0].Baseline
 		header := table.Row{"measure", shorten(oneLine(base), 18), shorten(oneLine(variant), 18), ratioHead(result.Comparisons), "verdict", "n"}
 		fit(header, rows, 1)
-		p.table(header, rows, "lrrrlr")
+		p.table("", header, rows, "lrrrlr")
 	}
 	p.comparisonNotes(result, len(exploratory)-len(shown))
 }
@@ -224,10 +220,7 @@ func (p *printer) cells(result *analysis.Result) {
 			}
 		}
 	}
-	if len(rows) > 0 {
-		p.line("")
-		p.table(table.Row{"cell", "measure", "median", "range", "n"}, rows, "llrrr")
-	}
+	p.table("", table.Row{"cell", "measure", "median", "range", "n"}, rows, "llrrr")
 }
 
 func rangeCell(m *analysis.CellMeasure) string {
@@ -296,8 +289,7 @@ func (p *printer) tries(result *analysis.Result) {
 			}
 			rows = append(rows, append(row, p.paint(try.Result, choose(try.Held, green, red)), fmt.Sprint(try.Run)))
 		}
-		p.section("%s", t.Title)
-		p.table(append(header, "", "run"), rows, alignment+"lr")
+		p.table(t.Title, append(header, "", "run"), rows, alignment+"lr")
 	}
 	for _, note := range loadNotes(result) {
 		p.section("%s", note)
@@ -327,11 +319,7 @@ func (p *printer) references(result *analysis.Result) {
 			rows = append(rows, ours)
 		}
 	}
-	if len(rows) == 0 {
-		return
-	}
-	p.section("Published figures, and ours")
-	p.table(table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
+	p.table("Published figures, and ours", table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
 }
 
 // findingValue writes our figure as the published one is: a ratio, an exponent, or a measure in its unit.
@@ -362,13 +350,10 @@ func (p *printer) objectivesOver(result *analysis.Result) {
 			p.paint(fmt.Sprintf("%d of %d", o.Held, o.Runs), red), text.WrapSoft(oneLine(o.Name), 36), shorten(oneLine(o.Where), 22), o.Worst, shorten(oneLine(o.Text), 14),
 		})
 	}
-	switch {
-	case len(all) > 0 && len(rows) == 0:
+	if len(all) > 0 && len(rows) == 0 {
 		p.section("Objectives: all held in all runs that count.")
-	case len(rows) > 0:
-		p.section("Objectives: those that did not hold in all runs")
-		p.table(table.Row{"held", "objective", "in", "worst", "bound"}, rows, "lllrl")
 	}
+	p.table("Objectives: those that did not hold in all runs", table.Row{"held", "objective", "in", "worst", "bound"}, rows, "lllrl")
 }
 
 func (p *printer) excluded(result *analysis.Result) {

@@ -394,10 +394,7 @@ func (p *printer) grown(run *analysis.Run) {
 	for _, c := range run.Objects.Complaints {
 		rows = append(rows, table.Row{shorten(oneLine(c.Component), 20), c.Text, count(int64(c.Count)), seconds(c.First), objectsText(c.Objects)})
 	}
-	if len(rows) > 0 {
-		p.section("What components said of overload")
-		p.table(table.Row{"component", "words", "lines", "first after", oneLine(run.Objects.Counts[0].String())}, rows, "llrrr")
-	}
+	p.table("What components said of overload", table.Row{"component", "words", "lines", "first after", oneLine(run.Objects.Counts[0].String())}, rows, "llrrr")
 }
 
 // breaks prints the objectives that broke as objects became many.
@@ -407,7 +404,6 @@ func (p *printer) breaks(result *analysis.Result) {
 		for _, b := range t.Rows {
 			rows = append(rows, table.Row{text.WrapSoft(oneLine(b.Objective), 40), shorten(oneLine(b.Bound), 14), b.Objects, b.At, b.Value, b.Share})
 		}
-		p.section("%s", t.Title)
-		p.table(table.Row{"objective", "bound", oneLine(t.Parameter), "first after", "it was", "broken since"}, rows, "llrrrr")
+		p.table(t.Title, table.Row{"objective", "bound", oneLine(t.Parameter), "first after", "it was", "broken since"}, rows, "llrrrr")
 	}
 }

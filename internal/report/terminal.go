@@ -111,8 +111,7 @@ func (p *printer) results(run *analysis.Run) {
 	}
 	header := table.Row{"phase", "operation", "n", "rate", "success", "clock", "p50", "p90", "p99", "max"}
 	fit(header, rows, 2)
-	p.line("")
-	p.table(header, rows, "llrrrlrrrr")
+	p.table("", header, rows, "llrrrlrrrr")
 }
 
 func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool) table.Row {
@@ -199,9 +198,6 @@ func troubleLine(subject string, t trouble) string {
 }
 
 func (p *printer) objectives(run *analysis.Run) {
-	if len(run.Objectives) == 0 {
-		return
-	}
 	var rows []table.Row
 	for _, o := range run.Objectives {
 		result := p.paint("pass", green)
@@ -213,16 +209,16 @@ func (p *printer) objectives(run *analysis.Run) {
 		}
 		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), objectiveValue(o), shorten(oneLine(o.Text), 20), count(o.N)})
 	}
-	missed, unmeasured := len(missedOf(run)), 0
-	for _, o := range missedOf(run) {
-		if o.Value == nil {
-			unmeasured++
-		}
+	missed := missedOf(run)
+	measured := slices.DeleteFunc(slices.Clone(missed), func(o analysis.Objective) bool { return o.Value == nil })
+	title := "Objectives: all " + held(run)
+	if len(missed) > 0 {
+		title = fmt.Sprintf("Objectives: %d of %d missed", len(measured), len(run.Objectives))
 	}
-	missed -= unmeasured
-	p.section("%s", choose(missed+unmeasured == 0, "Objectives: all "+held(run), fmt.Sprintf("Objectives: %d of %d missed%s", missed, len(run.Objectives),
-		choose(unmeasured > 0, fmt.Sprintf(", %d not measured, which does not count as held", unmeasured), ""))))
-	p.table(table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
+	if unmeasured := len(missed) - len(measured); unmeasured > 0 {
+		title += fmt.Sprintf(", %d not measured, which does not count as held", unmeasured)
+	}
+	p.table(title, table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
 	for _, o := range run.Objectives {
 		if o.Note != "" {
 			p.wrapped("  ", o.Name+": "+o.Note)
@@ -231,15 +227,11 @@ func (p *printer) objectives(run *analysis.Run) {
 }
 
 func (p *printer) usage(run *analysis.Run) {
-	if len(run.Components) == 0 {
-		return
-	}
 	var rows []table.Row
 	for _, u := range run.Components {
 		rows = append(rows, table.Row{shorten(oneLine(u.Component), 40), cpus(u.MeanCPU), cpus(u.MaxCPU), memory(u.MaxRSS), memory(u.EndRSS)})
 	}
-	p.line("")
-	p.table(table.Row{"component", "mean CPUs", "max CPUs", "max RSS", "RSS at end"}, rows, "lrrrr")
+	p.table("", table.Row{"component", "mean CPUs", "max CPUs", "max RSS", "RSS at end"}, rows, "lrrrr")
 }
 
 func (p *printer) notes(warnings []analysis.Warning) {
@@ -262,8 +254,16 @@ func (p *printer) notes(warnings []analysis.Warning) {
 // gap stands between the columns of a table.
 const gap = "  "
 
-// table prints rows; alignment has a letter, l or r, for each column.
-func (p *printer) table(header table.Row, rows []table.Row, alignment string) {
+// table prints rows, if there are any, under their title; alignment has a letter,
+// l or r, for each column.
+func (p *printer) table(title string, header table.Row, rows []table.Row, alignment string) {
+	if len(rows) == 0 {
+		return
+	}
+	p.line("")
+	if title != "" {
+		p.wrapped("", title)
+	}
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: gap, MiddleHorizontal: "─"},

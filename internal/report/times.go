@@ -140,11 +140,10 @@ func (p *printer) times(result *analysis.Result) {
 			p.section("%s, cell by cell, is in times.csv and report.html.", t.Title)
 			continue
 		}
-		p.section("%s, of all runs of a cell together", t.Title)
-		p.table(table.Row{"", "mean", "min", "p50", "p95", "p99", "max", "n"}, t.terminalRows(), "lrrrrrrr")
+		p.table(t.Title+", of all runs of a cell together", table.Row{"", "mean", "min", "p50", "p95", "p99", "max", "n"}, t.terminalRows(), "lrrrrrrr")
 		if t.Compared() {
-			p.section("How many times as fast as %s that is; of the fastest, how many times as long it takes", oneLine(result.Design.Variants[0].Name))
-			p.table(table.Row{"", "on average", "the slowest", "the fastest takes"}, t.gainRows(), "lrrr")
+			p.table(fmt.Sprintf("How many times as fast as %s that is; of the fastest, how many times as long it takes", oneLine(result.Design.Variants[0].Name)),
+				table.Row{"", "on average", "the slowest", "the fastest takes"}, t.gainRows(), "lrrr")
 		}
 	}
 }
