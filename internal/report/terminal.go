@@ -334,3 +334,32 @@ func (p *printer) paint(s string, as shade) string {
 
 // oneLine makes a text from elsewhere fit to stand in a line of a terminal.
 func oneLine(s string) string { return strings.Join(strings.Fields(plain(s)), " ") }
+
+// logColumns is how wide a line of a log may be; breaking it would make it harder to read.
+const logColumns = 158
+
+// cut keeps the beginning of a text.
+func cut(text string, width int) string {
+	letters := []rune(text)
+	if len(letters) <= width {
+		return text
+	}
+	return string(letters[:width-1]) + "…"
+}
+
+// grown prints what a run observed of objects, and what components said of overload.
+func (p *printer) grown(run *analysis.Run) {
+	if run.Objects == nil {
+		return
+	}
+	var counts []string
+	for _, c := range run.Objects.Counts {
+		counts = append(counts, countWords(c))
+	}
+	p.section("Objects: %s", strings.Join(counts, "; "))
+	var rows []table.Row
+	for _, c := range run.Objects.Complaints {
+		rows = append(rows, table.Row{shorten(oneLine(c.Component), 20), c.Text, count(int64(c.Count)), seconds(c.First), objectsText(c.Objects)})
+	}
+	p.table("What components said of overload", table.Row{"component", "words", "lines", "first after", oneLine(run.Objects.Counts[0].String())}, rows, "llrrr")
+}

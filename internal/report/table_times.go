@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/design"
 	"plimsoll.dev/plimsoll/internal/measure"
@@ -32,9 +30,6 @@ type timesRow struct {
 	// Against the baseline, by runs: how many times as fast the mean and the slowest were, and how many times as long the fastest took.
 	Mean, Slowest, Fastest gain
 }
-
-// gain is a ratio of times with its interval, as it is spoken of.
-type gain struct{ Value, Lo, Hi *float64 }
 
 // timesTables lists operations, those that primary measures are of first.
 func timesTables(result *analysis.Result) []timesTable {
@@ -93,97 +88,9 @@ func comparisonOf(result *analysis.Result, cell *analysis.Cell, times *analysis.
 	return nil
 }
 
-// inverse turns how many times as long into how many times as fast.
-func (g gain) inverse() gain {
-	of := func(v *float64) *float64 {
-		if v == nil || *v <= 0 {
-			return nil
-		}
-		inverse := 1 / *v
-		return &inverse
-	}
-	return gain{of(g.Value), of(g.Hi), of(g.Lo)}
-}
-
-// String reads: 0.58 [0.55, 0.61].
-func (g gain) String() string {
-	switch {
-	case g.Value == nil:
-		return absent
-	case g.Lo == nil || g.Hi == nil:
-		return ratio(*g.Value) + " [?]"
-	}
-	return fmt.Sprintf("%s [%s, %s]", ratio(*g.Value), ratio(*g.Lo), ratio(*g.Hi))
-}
-
 // Compared says that any row is held against a baseline.
 func (t timesTable) Compared() bool {
 	return slices.ContainsFunc(t.Places, func(p timesPlace) bool {
 		return slices.ContainsFunc(p.Rows, func(r timesRow) bool { return r.Mean.Value != nil })
 	})
-}
-
-// mostTimes is how many rows of times a terminal shows of all operations together.
-const mostTimes = 48
-
-// times prints the tables of operations that primary measures are of; without any, the first.
-func (p *printer) times(result *analysis.Result) {
-	tables := timesTables(result)
-	wanted := primaryTraces(result)
-	shown := slices.DeleteFunc(slices.Clone(tables), func(t timesTable) bool { return !slices.Contains(wanted, t.traced) })
-	if len(shown) == 0 {
-		shown = tables[:min(1, len(tables))]
-	}
-	room := mostTimes
-	for _, t := range shown {
-		if room -= t.rows(); room < 0 {
-			p.section("%s, cell by cell, is in times.csv and report.html.", t.Title)
-			continue
-		}
-		p.table(t.Title+", of all runs of a cell together", table.Row{"", "mean", "min", "p50", "p95", "p99", "max", "n"}, t.terminalRows(), "lrrrrrrr")
-		if t.Compared() {
-			p.table(fmt.Sprintf("How many times as fast as %s that is; of the fastest, how many times as long it takes", oneLine(result.Design.Variants[0].Name)),
-				table.Row{"", "on average", "the slowest", "the fastest takes"}, t.gainRows(), "lrrr")
-		}
-	}
-}
-
-func (t timesTable) rows() (n int) {
-	for _, place := range t.Places {
-		n += len(place.Rows)
-	}
-	return n
-}
-
-func (t timesTable) terminalRows() []table.Row {
-	var rows []table.Row
-	for _, place := range t.Places {
-		if place.Where != "" {
-			rows = append(rows, table.Row{shorten(oneLine(place.Where), 40), "", "", "", "", "", "", ""})
-		}
-		for _, r := range place.Rows {
-			rows = append(rows, table.Row{
-				choose(place.Where != "", "  ", "") + shorten(oneLine(r.Variant), 22), seconds(r.CellTimes.Mean), seconds(r.Min),
-				optionalSeconds(r.P50), optionalSeconds(r.P95), optionalSeconds(r.P99), seconds(r.Max), count(r.Count),
-			})
-		}
-	}
-	return rows
-}
-
-func (t timesTable) gainRows() []table.Row {
-	var rows []table.Row
-	for _, place := range t.Places {
-		for _, r := range place.Rows {
-			if r.Mean.Value == nil {
-				continue
-			}
-			where := r.Variant
-			if place.Where != "" {
-				where += " (" + place.Where + ")"
-			}
-			rows = append(rows, table.Row{shorten(oneLine(where), 42), r.Mean.String(), r.Slowest.String(), r.Fastest.String()})
-		}
-	}
-	return rows
 }

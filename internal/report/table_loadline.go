@@ -79,21 +79,41 @@ func newTriesRow(try analysis.Try, objectives []string) triesRow {
 	return row
 }
 
-// loadNotes are what a reader must know of load lines, each once.
-func loadNotes(result *analysis.Result) []string {
-	var notes []string
-	add := func(note string) {
-		if !slices.Contains(notes, note) {
-			notes = append(notes, note)
-		}
-	}
+// breakTable lists the objectives that broke as objects became many, the first one first.
+type breakTable struct {
+	Title, Parameter string
+	Rows             []breakRow
+}
+
+type breakRow struct{ Objective, Bound, Objects, At, Value, Share string }
+
+func breaksOf(result *analysis.Result) []breakTable {
+	var tables []breakTable
 	for _, l := range result.LoadLines {
-		for _, name := range l.NotMeasured {
-			add(fmt.Sprintf("%s was never measured, so it neither held nor broke: the load line is that of the other objectives.", name))
+		if len(l.Breaks) == 0 {
+			continue
 		}
-		for _, w := range l.Warnings {
-			add("Load line" + strings.TrimRight(" of "+cellWords(l.Cell), " of") + ": " + w)
+		t := breakTable{Title: "What broke, and when" + ofCell(l), Parameter: l.Parameter}
+		for _, b := range l.Breaks {
+			t.Rows = append(t.Rows, breakRow{b.Objective, b.Bound, pointText(&b.Point), seconds(b.At), quantity(b.Value, b.Unit, b.Bound), wholePercent(b.Share)})
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// bottleneckTable has the figures that say what a machine was short of.
+type bottleneckTable struct {
+	Title   string
+	Figures []analysis.Limit
+}
+
+func bottlenecksOf(result *analysis.Result) []bottleneckTable {
+	var tables []bottleneckTable
+	for _, l := range result.LoadLines {
+		if b := l.Bottleneck; b != nil {
+			tables = append(tables, bottleneckTable{fmt.Sprintf("What the machine was short of, from %s to %s%s", seconds(b.From), seconds(b.To), ofCell(l)), b.Figures})
 		}
 	}
-	return notes
+	return tables
 }

@@ -9,10 +9,6 @@ import (
 	"plimsoll.dev/plimsoll/internal/analysis"
 )
 
-// plotWidth is the width that small figures are drawn for: a phone's; wider
-// screens show several in a row.
-const plotWidth = 360.0
-
 // newGrowthFigures draws each measure that grows: a figure per measure and
 // parameter, a curve per cell.
 func newGrowthFigures(result *analysis.Result) []figure {
@@ -108,43 +104,4 @@ func fitPath(x, y axis, scale, exponent float64) string {
 		begun = true
 	}
 	return b.String()
-}
-
-// exponentWords reads: exponent 1.02 (0.97 … 1.07).
-func exponentWords(g *analysis.Growth) string {
-	e := g.Fit.Exponent
-	if e.Value == nil {
-		return "no fit"
-	}
-	words := fmt.Sprintf("exponent %.2f", *e.Value)
-	if e.Lo != nil && e.Hi != nil {
-		words += fmt.Sprintf(" (%.2f … %.2f)", *e.Lo, *e.Hi)
-	}
-	return words
-}
-
-// newLoadFigure draws the load lines: what held, and what broke.
-func newLoadFigure(result *analysis.Result) *figure {
-	var values []float64
-	var lines []*analysis.LoadLine
-	for _, l := range result.LoadLines {
-		if l.Held != nil && l.Held.Value > 0 {
-			values = append(values, l.Held.Value)
-		}
-		if l.Broke != nil && l.Broke.Value > 0 {
-			values = append(values, l.Broke.Value)
-		}
-		if l.Held != nil || l.Broke != nil {
-			lines = append(lines, l)
-		}
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	f := &figure{
-		Title:   "Load line: the largest load at which every objective held",
-		Caption: "A bar reaches to the largest load at which every objective held; the cross stands at the least load above it at which one broke.",
-	}
-	f.Wide, f.Narrow = drawLoadLines(lines, values, 1160, "wide"), drawLoadLines(lines, values, plotWidth, "narrow")
-	return f
 }

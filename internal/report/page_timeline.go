@@ -111,15 +111,3 @@ func niceStep(s float64) float64 {
 	}
 	return 43200 * math.Ceil(s/43200)
 }
-
-// clockTime writes a moment of a run: 40 s, 2:30 min, 1:10 h.
-func clockTime(s float64) string {
-	whole := int(math.Round(s))
-	switch {
-	case s < 60:
-		return trimmed(fmt.Sprintf("%.1f", s)) + " s"
-	case s < 3600:
-		return fmt.Sprintf("%d:%02d min", whole/60, whole%60)
-	}
-	return fmt.Sprintf("%d:%02d h", whole/3600, whole/60%60)
-}

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
 	"plimsoll.dev/plimsoll/internal/stats"
@@ -120,27 +117,6 @@ func newClientsView(result *analysis.Result) *clientsView {
 	return v
 }
 
-// clientCellName is the variant and the values of the axes, and over how many runs counts are summed up.
-func clientCellName(cell analysis.ClientCell) string {
-	name := cellWords(cell.Cell)
-	switch {
-	case len(cell.Runs) != 1:
-		name = strings.TrimSpace(name + fmt.Sprintf(", %d runs", len(cell.Runs)))
-	case name == "":
-		name = "this run"
-	}
-	return strings.TrimPrefix(name, ", ")
-}
-
-// rejectedWords names the priority levels that rejected, those that did most first.
-func rejectedWords(by map[string]int64) string {
-	var words []string
-	for _, level := range tallies(by, "") {
-		words = append(words, count(level.Count)+" by "+level.Name)
-	}
-	return strings.Join(words, ", ")
-}
-
 // workOf lists how long steps took and what was done in them: a rejection may
 // end a step sooner, so that its time alone says nothing.
 func workOf(result *analysis.Result) []workRow {
@@ -234,139 +210,3 @@ func clientNotes(result *analysis.Result) []string {
 
 // mostNotes is how many events of the control plane are told one by one.
 const mostNotes = 12
-
-// clients says who was dropped: for each variant, beside the baseline, at the same parameters.
-func (v *verdict) clients(result *analysis.Result) {
-	base := ""
-	if len(result.Design.Variants) > 0 {
-		base = result.Design.Variants[0].Name
-	}
-	if len(result.Clients) == 0 {
-		return
-	}
-	control, load := totalOf(result, analysis.ControlPlane), totalOf(result, analysis.LoadRole)
-	if control == nil || load == nil {
-		return
-	}
-	if len(control.Cells) > 1 && nobodyRejected(control) && nobodyRejected(load) {
-		v.say("Nobody was dropped: no request of the load, or of the control plane, was rejected.")
-		v.lostLeases(result)
-		return
-	}
-	said := 0
-	for i, cell := range control.Cells {
-		at := slices.IndexFunc(control.Cells, func(b analysis.ClientCell) bool {
-			return b.Cell.Variant == base && maps.Equal(b.Cell.Axes, cell.Cell.Axes)
-		})
-		if cell.Cell.Variant == base || at < 0 || said == mostSentences || len(cell.Runs) == 0 || len(control.Cells[at].Runs) == 0 {
-			continue
-		}
-		said++
-		baseline := control.Cells[at]
-		v.say("With %s, control-plane clients received %s against %s with %s; the load received %s against %s%s%s.",
-			oneLine(cell.Cell.Variant), rejections(cell.Median.Rejected), count(int64(baseline.Median.Rejected)), oneLine(base),
-			count(int64(load.Cells[i].Median.Rejected)), count(int64(load.Cells[at].Median.Rejected)),
-			choose(len(cell.Runs) > 1 || len(baseline.Runs) > 1, " (medians over runs)", ""), whereWords(cell.Cell.Axes, nil))
-	}
-	v.lostLeases(result)
-}
-
-func nobodyRejected(all *analysis.ClientCells) bool {
-	return !slices.ContainsFunc(all.Cells, func(c analysis.ClientCell) bool { return c.Sum.Rejected > 0 })
-}
-
-// lostLeases says in how many runs a component of the control plane ended for want of its lease.
-func (v *verdict) lostLeases(result *analysis.Result) {
-	for _, cell := range result.Clients[0].Cells {
-		lost := map[string]int{}
-		for _, run := range result.Runs {
-			if run.Health == nil || !slices.Contains(cell.Runs, run.Index) {
-				continue
-			}
-			for name := range run.Health.LostLeases {
-				lost[name]++
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(lost)) {
-			v.worsen(bad)
-			v.say("In %d of %s%s, %s ended because it could not renew its lease as the leader.",
-				lost[name], plural(len(cell.Runs), "run", "runs"), choose(cell.Cell.Variant != "", " with "+oneLine(cellWords(cell.Cell)), ""), name)
-		}
-	}
-}
-
-func rejections(n float64) string {
-	return count(int64(n)) + choose(n == 1, " rejection (429)", " rejections (429)")
-}
-
-// totalOf is what all clients of a role got together; nil if there are none.
-func totalOf(result *analysis.Result, role analysis.Role) *analysis.ClientCells {
-	for _, c := range result.Clients {
-		if c.Role == role && c.Name == analysis.All {
-			return c
-		}
-	}
-	return nil
-}
-
-// clients prints who got what.
-func (p *printer) clients(result *analysis.Result) {
-	v := newClientsView(result)
-	if v == nil {
-		return
-	}
-	header, alignment := table.Row{"429s, of requests"}, "l"
-	for _, cell := range v.Cells {
-		header, alignment = append(header, shorten(oneLine(cell), 30)), alignment+"r"
-	}
-	var rows []table.Row
-	for _, r := range v.Rows {
-		if r.Role != "" {
-			rows = append(rows, append(table.Row{p.paint(r.Role, faint)}, blanks(len(v.Cells))...))
-		}
-		row := table.Row{choose(r.Part, "    ", "  ") + r.Name}
-		for _, c := range r.Cells {
-			row = append(row, choose(c.Known, count(int64(c.Rejected))+" of "+count(int64(c.Requests.Requests)), absent))
-		}
-		rows = append(rows, row)
-		rows = append(rows, r.failures()...)
-	}
-	p.table("", header, rows, alignment)
-	rows = nil
-	for _, w := range v.Work {
-		row := table.Row{choose(w.Step, "", "  ") + w.Name}
-		for _, value := range w.Values {
-			row = append(row, value)
-		}
-		rows = append(rows, row)
-	}
-	header[0] = "time, and work done"
-	p.table("", header, rows, alignment)
-	for _, note := range v.Notes {
-		p.wrapped("  ", note)
-	}
-}
-
-func blanks(n int) table.Row {
-	row := make(table.Row, n)
-	for i := range row {
-		row[i] = ""
-	}
-	return row
-}
-
-// failures are rows for errors of the server and missing answers, if there were any.
-func (r clientRow) failures() []table.Row {
-	var rows []table.Row
-	for _, o := range otherOutcomes()[1:] {
-		row, any := table.Row{"      " + o.name}, false
-		for _, c := range r.Cells {
-			n := o.of(c)
-			row, any = append(row, choose(n > 0, count(int64(n)), "")), any || n > 0
-		}
-		if any {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"plimsoll.dev/plimsoll/internal/analysis"
 )
 
@@ -47,19 +45,4 @@ func (e *overRuns) add(o analysis.Objective) {
 	if e.worst == nil || o.Max != nil && *o.Value > *e.worst || o.Max == nil && *o.Value < *e.worst {
 		e.worst, e.Worst = o.Value, objectiveValue(o)
 	}
-}
-
-// inWords says whether the objective held there, and how near it came to its bound.
-func (o *overRuns) inWords() string {
-	if o.worst == nil && o.Held < o.Runs {
-		return fmt.Sprintf("not known with %s (nothing was measured)", oneLine(o.Where))
-	}
-	worst := o.Worst
-	switch {
-	case o.Runs > 1 && o.Held == o.Runs:
-		worst += fmt.Sprintf(" at worst in %d runs", o.Runs)
-	case o.Runs > 1:
-		worst += fmt.Sprintf(" at worst, missed in %d of %d runs", o.Runs-o.Held, o.Runs)
-	}
-	return fmt.Sprintf("%s with %s (%s)", choose(o.Held == o.Runs, "yes", "no"), oneLine(o.Where), worst)
 }

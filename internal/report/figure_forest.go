@@ -3,10 +3,8 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"math"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/stats"
 )
 
 // mostForest is how many comparisons the figure of ratios shows.
@@ -140,24 +138,3 @@ func (f forest) alt() string {
 	}
 	return words
 }
-
-// toneOf gives a verdict its colour.
-func toneOf(v stats.Verdict) tone {
-	switch v {
-	case stats.Better:
-		return good
-	case stats.Worse:
-		return bad
-	case stats.Inconclusive:
-		return caution
-	}
-	return neutral
-}
-
-// verdictMark is a verdict with a sign, so that colour is not all that carries it.
-func verdictMark(v stats.Verdict) string {
-	return map[stats.Verdict]string{stats.Better: "✓ better", stats.Worse: "✗ worse", stats.Equivalent: "= equivalent", stats.Inconclusive: "? inconclusive"}[v]
-}
-
-// finite says whether a number can be drawn.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"html/template"
 	"slices"
 
@@ -39,17 +38,28 @@ func drawLoadLines(lines []*analysis.LoadLine, values []float64, width float64, 
 	return d.svg("loadline "+class, alt)
 }
 
-// loadWords is short: vai: 1,200/s held, 1,500/s broke.
-func loadWords(l *analysis.LoadLine) string {
-	words := ""
-	if where := cellWords(l.Cell); where != "" {
-		words = where + ": "
+// newLoadFigure draws the load lines: what held, and what broke.
+func newLoadFigure(result *analysis.Result) *figure {
+	var values []float64
+	var lines []*analysis.LoadLine
+	for _, l := range result.LoadLines {
+		if l.Held != nil && l.Held.Value > 0 {
+			values = append(values, l.Held.Value)
+		}
+		if l.Broke != nil && l.Broke.Value > 0 {
+			values = append(values, l.Broke.Value)
+		}
+		if l.Held != nil || l.Broke != nil {
+			lines = append(lines, l)
+		}
 	}
-	switch {
-	case l.Held == nil:
-		return words + fmt.Sprintf("%s broke already", pointText(l.Broke))
-	case l.Broke == nil:
-		return words + fmt.Sprintf("%s held, the most that was tried", pointText(l.Held))
+	if len(values) == 0 {
+		return nil
 	}
-	return words + fmt.Sprintf("%s held, %s broke", pointText(l.Held), pointText(l.Broke))
+	f := &figure{
+		Title:   "Load line: the largest load at which every objective held",
+		Caption: "A bar reaches to the largest load at which every objective held; the cross stands at the least load above it at which one broke.",
+	}
+	f.Wide, f.Narrow = drawLoadLines(lines, values, 1160, "wide"), drawLoadLines(lines, values, plotWidth, "narrow")
+	return f
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -115,42 +114,6 @@ func newRunView(result *analysis.Result, run *analysis.Run, points int) runView 
 		Narrow: newCurveFigure(run, colours, 360, 300, points < maxPoints), Wide: newCurveFigure(run, colours, 1160, 420, points < maxPoints),
 		Charts: newCharts(run, colours, points), Heatmaps: newHeatmaps(run, 6), Grown: newGrownView(result, run), Reproduce: reproduce(run),
 	}
-}
-
-// lead is the verdict over several runs.
-func lead(result *analysis.Result) verdict {
-	if len(result.Runs) == 1 {
-		return verdict{}
-	}
-	v := verdict{Tone: neutral}
-	complete, missed, judged := 0, 0, 0
-	for _, run := range result.Runs {
-		if run.Status == analysis.Complete {
-			complete++
-		}
-		if len(run.Objectives) > 0 {
-			judged++
-		}
-		if len(missedOf(run)) > 0 {
-			missed++
-		}
-	}
-	n := len(result.Runs)
-	switch {
-	case missed > 0:
-		v.worsen(bad)
-		v.say("Objectives were missed in %d of %s.", missed, plural(n, "run", "runs"))
-	case judged > 0:
-		v.Tone = good
-		v.say("All objectives %s in %s.", choose(complete == n, "held", "held so far"), choose(judged == n, "all "+plural(n, "run", "runs"), fmt.Sprintf("the %d of %d runs that declare any", judged, n)))
-	default:
-		v.say("%s; no objectives were declared.", plural(n, "run", "runs"))
-	}
-	if complete < n {
-		v.worsen(bad)
-		v.say("Only %d of %d runs are complete.", complete, n)
-	}
-	return v
 }
 
 // resultGroup is a phase's part of the table of results.
@@ -276,36 +239,4 @@ func functions() template.FuncMap {
 		"p":           pValue,
 		"add":         func(a, b float64) float64 { return a + b },
 	}
-}
-
-// pValue writes a p value as far as it matters.
-func pValue(c *analysis.Comparison) string {
-	p := cmp.Or(c.AdjustedP, c.P)
-	switch {
-	case p == nil:
-		return absent
-	case *p < 0.001:
-		return "< 0.001"
-	}
-	return fmt.Sprintf("%.3f", *p)
-}
-
-func objectiveValue(o analysis.Objective) string {
-	return optional(o.Value, func(v float64) string { return quantity(v, o.Unit, o.Text) })
-}
-
-// unbroken keeps numbers and their units on one line.
-func unbroken(text string) string {
-	return regexp.MustCompile(`([0-9]) (ns|µs|ms|s|min|h|%)([^a-z]|$)`).ReplaceAllString(text, "$1\u00a0$2$3")
-}
-
-// breakable lets a measure go on in a new line after a dot or a parenthesis.
-func breakable(measure string) template.HTML {
-	return template.HTML(regexp.MustCompile(`[.(]`).ReplaceAllString(template.HTMLEscapeString(measure), "$0<wbr>"))
-}
-
-// afterFirst is what follows the first line of a reason: a log's last lines.
-func afterFirst(text string) string {
-	_, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return rest
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/measure"
 )
 
 // tone is how good the news is.
@@ -133,38 +132,6 @@ func apart(value, bound float64, o analysis.Objective) (string, string) {
 	return fmt.Sprintf("%.9g%s", value, unit), fmt.Sprintf("%.9g%s", bound, unit)
 }
 
-// measureWords puts a measure into words: p99(gets.get.response) is the p99
-// response time of gets.get. Other expressions stand as they were written.
-func measureWords(text string) string {
-	m, err := measure.Parse(text)
-	if err != nil {
-		return text
-	}
-	subject := m.Phase
-	if m.Operation != "" {
-		subject += "." + m.Operation
-	}
-	statistic := m.Statistic
-	if words := map[string]string{
-		measure.MaxRSS: "the largest resident memory", measure.EndRSS: "the resident memory at the end", measure.MeanCPU: "mean CPU", measure.MaxCPU: "the CPU in the busiest second",
-	}[statistic]; words != "" {
-		return words + " of " + m.Component
-	}
-	if words := map[string]string{
-		"success": "the success rate", "count": "the number", "rate": "the rate", "items": "the number of items",
-		"bytes": "the number of bytes", "min": "the shortest", "max": "the longest", "stddev": "the standard deviation of the",
-	}[statistic]; words != "" {
-		statistic = words
-	}
-	switch m.Clock {
-	case "":
-		return statistic + " of " + subject
-	case "lag":
-		return statistic + " lag of " + subject
-	}
-	return statistic + " " + m.Clock + " time of " + subject
-}
-
 // story says in a sentence what each measured phase came to.
 func story(run *analysis.Run) []string {
 	var sentences []string
@@ -197,27 +164,4 @@ func phaseSentence(phase *analysis.Phase) string {
 		times = fmt.Sprintf("%s time %s at p50 and %s at most", name, seconds(*d.P50), seconds(d.Max))
 	}
 	return fmt.Sprintf("%s: %sat %s; %s.", phase.Name, succeeded, rate(operation.Rate), times)
-}
-
-// plural writes a number and the word that goes with it.
-func plural(n int, one, many string) string {
-	return fmt.Sprintf("%d %s", n, choose(n == 1, one, many))
-}
-
-func choose[T any](first bool, a, b T) T {
-	if first {
-		return a
-	}
-	return b
-}
-
-// upperFirst begins a sentence, but leaves p99 and promql() as they are written.
-func upperFirst(s string) string {
-	if rest, found := strings.CutPrefix(s, "the "); found {
-		return "The " + rest
-	}
-	if rest, found := strings.CutPrefix(s, "mean "); found {
-		return "Mean " + rest
-	}
-	return s
 }

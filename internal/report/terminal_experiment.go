@@ -1,21 +1,15 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/measure"
 	"plimsoll.dev/plimsoll/internal/stats"
 )
-
-// mostExploratory is how many exploratory comparisons a report shows at once.
-const mostExploratory = 12
 
 // experiment prints what all runs came to.
 func (p *printer) experiment(result *analysis.Result) {
@@ -55,25 +49,6 @@ func (p *printer) experimentHeader(result *analysis.Result) {
 	}
 }
 
-// designWords reads: 2 variants × 2 cells × 8 blocks.
-func designWords(result *analysis.Result) string {
-	var parts []string
-	if n := len(result.Design.Variants); n > 1 {
-		parts = append(parts, plural(n, "variant", "variants"))
-	}
-	for _, axis := range result.Design.Axes {
-		parts = append(parts, fmt.Sprintf("%d %s", len(axis.Values), oneLine(axis.Parameter)))
-	}
-	if result.Design.Blocks > 1 {
-		parts = append(parts, plural(result.Design.Blocks, "block", "blocks"))
-	}
-	runs := plural(len(result.Runs), "run", "runs")
-	if len(parts) == 0 {
-		return runs
-	}
-	return strings.Join(parts, " × ") + ", " + runs
-}
-
 // comparisons prints a table for each variant: primary measures, then what else was found.
 func (p *printer) comparisons(result *analysis.Result) {
 	primary, exploratory := primaryFirst(result)
@@ -101,11 +76,6 @@ func exploratoryRows(p *printer, comparisons []*analysis.Comparison, titled bool
 	return rows
 }
 
-// byPlace puts comparisons at the same values of axes together.
-func byPlace(comparisons []*analysis.Comparison) []*analysis.Comparison {
-	return slices.Concat(analysis.GroupBy(comparisons, func(c *analysis.Comparison) string { return whereWords(c.Axes, c.Point) })...)
-}
-
 // comparisonRows groups the rows by the values of the axes.
 func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row {
 	var rows []table.Row
@@ -125,18 +95,6 @@ func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row 
 		})
 	}
 	return rows
-}
-
-// rowName names a subject in a table: as it is written, as there is no room for words.
-func rowName(s analysis.Subject) string {
-	return cmp.Or(s.Name, s.Measure, s.PromQL, absent)
-}
-
-func pairsCell(c *analysis.Comparison) string {
-	if c.Pairs > 0 {
-		return fmt.Sprint(c.Pairs)
-	}
-	return fmt.Sprintf("%d+%d", c.N1, c.N2)
 }
 
 func (p *printer) verdict(v stats.Verdict) string {
@@ -166,50 +124,6 @@ func (p *printer) comparisonNotes(result *analysis.Result, hidden int) {
 	}
 }
 
-// legendWords says what the columns are.
-func legendWords(result *analysis.Result) string {
-	var confidences []float64
-	for _, c := range result.Comparisons {
-		confidences = append(confidences, c.Base.Confidence, c.Head.Confidence)
-	}
-	words := "Medians over runs, ± the wider half of the " + levelOf(confidences) + " interval"
-	if slices.ContainsFunc(result.Comparisons, func(c *analysis.Comparison) bool { return c.Base.Lo == nil || c.Head.Lo == nil }) {
-		words += " (?: fewer than 6 runs)"
-	}
-	words += "; n counts blocks"
-	if slices.ContainsFunc(result.Comparisons, func(c *analysis.Comparison) bool { return c.Pairs == 0 }) {
-		words += ", or runs of both sides where these are not paired"
-	}
-	if _, exploratory := primaryFirst(result); len(exploratory) > 0 {
-		words += "; the verdicts of exploratory measures allow for their number (Holm)"
-	}
-	return words + "."
-}
-
-// comparisonWarnings are those of primary comparisons, each once, with what it is about.
-func comparisonWarnings(result *analysis.Result) []string {
-	const most = 8
-	type told struct{ about, warning string }
-	var all []told
-	primary, _ := primaryFirst(result)
-	for _, c := range primary {
-		for _, w := range c.Warnings {
-			if t := (told{subjectWords(c.Subject), w}); !slices.Contains(all, t) {
-				all = append(all, t)
-			}
-		}
-	}
-	var sentences []string
-	for _, same := range analysis.GroupBy(all, func(t told) string { return t.warning }) {
-		var about []string
-		for _, t := range same {
-			about = append(about, t.about)
-		}
-		sentences = append(sentences, upperName(strings.Join(about, ", "))+": "+same[0].warning)
-	}
-	return sentences[:min(len(sentences), most)]
-}
-
 // cells prints the measures of an experiment that compares nothing.
 func (p *printer) cells(result *analysis.Result) {
 	var rows []table.Row
@@ -221,13 +135,6 @@ func (p *printer) cells(result *analysis.Result) {
 		}
 	}
 	p.table("", table.Row{"cell", "measure", "median", "range", "n"}, rows, "llrrr")
-}
-
-func rangeCell(m *analysis.CellMeasure) string {
-	if m.Summary.Min == nil || m.Summary.Max == nil {
-		return absent
-	}
-	return amount(*m.Summary.Min, m.Subject) + " … " + amount(*m.Summary.Max, m.Subject)
 }
 
 // growth says how measures grow, of those that the first paragraph did not tell of.
@@ -259,18 +166,6 @@ func (p *printer) loadLogs(result *analysis.Result) {
 	}
 }
 
-// logColumns is how wide a line of a log may be; breaking it would make it harder to read.
-const logColumns = 158
-
-// cut keeps the beginning of a text.
-func cut(text string, width int) string {
-	letters := []rune(text)
-	if len(letters) <= width {
-		return text
-	}
-	return string(letters[:width-1]) + "…"
-}
-
 // tries prints what searches tried, and what is to be known of load lines.
 func (p *printer) tries(result *analysis.Result) {
 	for _, t := range triesOf(result) {
@@ -296,14 +191,6 @@ func (p *printer) tries(result *analysis.Result) {
 	}
 }
 
-func logWords(line analysis.LogLine) string {
-	at := ""
-	if line.At != nil {
-		at = " at " + seconds(*line.At)
-	}
-	return line.Component + at + ": " + line.Text
-}
-
 func (p *printer) references(result *analysis.Result) {
 	var rows []table.Row
 	for _, r := range referenceRows(result) {
@@ -320,22 +207,6 @@ func (p *printer) references(result *analysis.Result) {
 		}
 	}
 	p.table("Published figures, and ours", table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
-}
-
-// findingValue writes our figure as the published one is: a ratio, an exponent, or a measure in its unit.
-func findingValue(r *analysis.Reference, f analysis.Finding) string {
-	if f.Value == nil {
-		return absent
-	}
-	write := ratio // also of exponents
-	if m, err := measure.Parse(r.Measure); r.Ratio == "" && r.Growth == "" && err == nil {
-		write = func(v float64) string { return quantity(v, string(m.Unit()), r.Text) }
-	}
-	words := write(*f.Value)
-	if f.Lo != nil && f.Hi != nil {
-		words += " [" + write(*f.Lo) + ", " + write(*f.Hi) + "]"
-	}
-	return words
 }
 
 // objectivesOver says in how many runs each objective held.
@@ -364,4 +235,154 @@ func (p *printer) excluded(result *analysis.Result) {
 	for _, e := range result.Excluded {
 		p.wrapped("  ", fmt.Sprintf("run %d, %s: %s", e.Run, e.Name, e.Rule))
 	}
+}
+
+// checks prints whether lists showed what they should.
+func (p *printer) checks(result *analysis.Result) {
+	var rows []table.Row
+	for _, r := range checkRows(result) {
+		rows = append(rows, table.Row{
+			shorten(oneLine(r.Where), 44), oneLine(r.Phase), count(r.Checked), r.OfChecked(r.Missing), r.OfChecked(r.Duplicates), count(r.Pages), count(r.LimitIgnored),
+		})
+	}
+	p.table("Whether lists were true: walks that were checked, how many of them lacked objects that existed throughout, and how many showed some twice; and pages that held more than was asked for",
+		table.Row{"cell", "phase", "walks", "missing", "duplicate", "pages", "oversize"}, rows, "llrrrrr")
+}
+
+// clients prints who got what.
+func (p *printer) clients(result *analysis.Result) {
+	v := newClientsView(result)
+	if v == nil {
+		return
+	}
+	header, alignment := table.Row{"429s, of requests"}, "l"
+	for _, cell := range v.Cells {
+		header, alignment = append(header, shorten(oneLine(cell), 30)), alignment+"r"
+	}
+	var rows []table.Row
+	for _, r := range v.Rows {
+		if r.Role != "" {
+			rows = append(rows, append(table.Row{p.paint(r.Role, faint)}, blanks(len(v.Cells))...))
+		}
+		row := table.Row{choose(r.Part, "    ", "  ") + r.Name}
+		for _, c := range r.Cells {
+			row = append(row, choose(c.Known, count(int64(c.Rejected))+" of "+count(int64(c.Requests.Requests)), absent))
+		}
+		rows = append(rows, row)
+		rows = append(rows, r.failures()...)
+	}
+	p.table("", header, rows, alignment)
+	rows = nil
+	for _, w := range v.Work {
+		row := table.Row{choose(w.Step, "", "  ") + w.Name}
+		for _, value := range w.Values {
+			row = append(row, value)
+		}
+		rows = append(rows, row)
+	}
+	header[0] = "time, and work done"
+	p.table("", header, rows, alignment)
+	for _, note := range v.Notes {
+		p.wrapped("  ", note)
+	}
+}
+
+func blanks(n int) table.Row {
+	row := make(table.Row, n)
+	for i := range row {
+		row[i] = ""
+	}
+	return row
+}
+
+// failures are rows for errors of the server and missing answers, if there were any.
+func (r clientRow) failures() []table.Row {
+	var rows []table.Row
+	for _, o := range otherOutcomes()[1:] {
+		row, any := table.Row{"      " + o.name}, false
+		for _, c := range r.Cells {
+			n := o.of(c)
+			row, any = append(row, choose(n > 0, count(int64(n)), "")), any || n > 0
+		}
+		if any {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// breaks prints the objectives that broke as objects became many.
+func (p *printer) breaks(result *analysis.Result) {
+	for _, t := range breaksOf(result) {
+		var rows []table.Row
+		for _, b := range t.Rows {
+			rows = append(rows, table.Row{text.WrapSoft(oneLine(b.Objective), 40), shorten(oneLine(b.Bound), 14), b.Objects, b.At, b.Value, b.Share})
+		}
+		p.table(t.Title, table.Row{"objective", "bound", oneLine(t.Parameter), "first after", "it was", "broken since"}, rows, "llrrrr")
+	}
+}
+
+// mostTimes is how many rows of times a terminal shows of all operations together.
+const mostTimes = 48
+
+// times prints the tables of operations that primary measures are of; without any, the first.
+func (p *printer) times(result *analysis.Result) {
+	tables := timesTables(result)
+	wanted := primaryTraces(result)
+	shown := slices.DeleteFunc(slices.Clone(tables), func(t timesTable) bool { return !slices.Contains(wanted, t.traced) })
+	if len(shown) == 0 {
+		shown = tables[:min(1, len(tables))]
+	}
+	room := mostTimes
+	for _, t := range shown {
+		if room -= t.rows(); room < 0 {
+			p.section("%s, cell by cell, is in times.csv and report.html.", t.Title)
+			continue
+		}
+		p.table(t.Title+", of all runs of a cell together", table.Row{"", "mean", "min", "p50", "p95", "p99", "max", "n"}, t.terminalRows(), "lrrrrrrr")
+		if t.Compared() {
+			p.table(fmt.Sprintf("How many times as fast as %s that is; of the fastest, how many times as long it takes", oneLine(result.Design.Variants[0].Name)),
+				table.Row{"", "on average", "the slowest", "the fastest takes"}, t.gainRows(), "lrrr")
+		}
+	}
+}
+
+func (t timesTable) rows() (n int) {
+	for _, place := range t.Places {
+		n += len(place.Rows)
+	}
+	return n
+}
+
+func (t timesTable) terminalRows() []table.Row {
+	var rows []table.Row
+	for _, place := range t.Places {
+		if place.Where != "" {
+			rows = append(rows, table.Row{shorten(oneLine(place.Where), 40), "", "", "", "", "", "", ""})
+		}
+		for _, r := range place.Rows {
+			rows = append(rows, table.Row{
+				choose(place.Where != "", "  ", "") + shorten(oneLine(r.Variant), 22), seconds(r.CellTimes.Mean), seconds(r.Min),
+				optionalSeconds(r.P50), optionalSeconds(r.P95), optionalSeconds(r.P99), seconds(r.Max), count(r.Count),
+			})
+		}
+	}
+	return rows
+}
+
+func (t timesTable) gainRows() []table.Row {
+	var rows []table.Row
+	for _, place := range t.Places {
+		for _, r := range place.Rows {
+			if r.Mean.Value == nil {
+				continue
+			}
+			where := r.Variant
+			if place.Where != "" {
+				where += " (" + place.Where + ")"
+			}
+			rows = append(rows, table.Row{shorten(oneLine(where), 42), r.Mean.String(), r.Slowest.String(), r.Fastest.String()})
+		}
+	}
+	return rows
 }

@@ -229,3 +229,42 @@ func usageWriter(unit string) func(float64) string {
 		return writerOf(unit)(v)
 	}
 }
+
+// palette is the number of colours; style.css names them.
+const palette = 7
+
+// colours give an operation of a phase the same colour in every figure.
+type colours map[string]int
+
+// coloursOf deals colours out: first to what was measured, then to what was not,
+// which takes the colour of a measured operation of the same name.
+func coloursOf(run *analysis.Run) colours {
+	c := colours{}
+	dealt, byName := 0, map[string]int{}
+	for _, measured := range []bool{true, false} {
+		for _, phase := range run.Phases() {
+			if phase.Measured != measured {
+				continue
+			}
+			for _, o := range phase.Operations {
+				colour, known := byName[o.Name]
+				if measured || !known {
+					colour = dealt % palette
+					dealt++
+				}
+				c[phase.Name+"."+o.Name] = colour
+				byName[o.Name] = colour
+			}
+		}
+	}
+	return c
+}
+
+func (c colours) of(phase, operation string) int { return c[phase+"."+operation] }
+
+// finite says whether a number can be drawn.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// plotWidth is the width that small figures are drawn for: a phone's; wider
+// screens show several in a row.
+const plotWidth = 360.0
