@@ -252,3 +252,51 @@ func (c *Comparison) foresee() {
 		c.BlocksNeeded = max(blocks, max(c.Pairs, min(c.N1, c.N2))+1)
 	}
 }
+
+// loadLines compares what searches found, block by block.
+func (p pairing) loadLines(lines []*LoadLine) *Comparison {
+	s := Subject{Name: "load line", Primary: true, Better: measure.Higher}
+	var blocks []int
+	for _, line := range lines {
+		if key := line.Cell.Key(); key == p.base.Key() || key == p.head.Key() {
+			s.Name, s.Measure = "load line of "+line.Parameter, "loadline("+line.Parameter+")"
+			blocks = append(blocks, line.Block)
+		}
+	}
+	slices.Sort(blocks)
+	blocks = slices.Compact(blocks)
+	c := p.comparison(s)
+	base, head := c.foundIn(p.base, lines, blocks), c.foundIn(p.head, lines, blocks)
+	warnings := c.Warnings
+	c.Base, c.Head = stats.Summarise(base), stats.Summarise(head)
+	c.Blocks, c.Comparison = blocks, stats.Paired(base, head)
+	c.Warnings = append(c.Warnings, warnings...)
+	return c
+}
+
+// foundIn is the load that was held in each block of a cell, NaN where none was;
+// it warns of searches that found no end.
+func (c *Comparison) foundIn(g *group, lines []*LoadLine, blocks []int) []float64 {
+	below, above := 0, 0
+	var values []float64
+	for _, block := range blocks {
+		v := math.NaN()
+		at := slices.IndexFunc(lines, func(l *LoadLine) bool { return l.Cell.Key() == g.Key() && l.Block == block })
+		if at >= 0 && lines[at].Held == nil {
+			below++
+		} else if at >= 0 {
+			v = place(*lines[at].Held)
+			if lines[at].Broke == nil {
+				above++
+			}
+		}
+		values = append(values, v)
+	}
+	if below > 0 {
+		c.Warnings.Add("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", g.Variant, below, len(blocks))
+	}
+	if above > 0 {
+		c.Warnings.Add("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", g.Variant, above, len(blocks))
+	}
+	return values
+}

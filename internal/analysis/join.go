@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -48,6 +49,9 @@ func (c Column) Heading() string {
 
 // Component is the process that the series is of; empty if that is not said.
 func (c Column) Component() string { return c.Labels.Get("component") }
+
+// Family is the component without the number of a member of etcd.
+func (c Column) Family() string { return strings.TrimRight(c.Component(), "-0123456789") }
 
 // Join evaluates metrics at every second of a run from one offset to another. All
 // are evaluated at the same moments, so that what stands in a row is of one. A

@@ -102,15 +102,13 @@ func (p grownPlot) against(result *analysis.Result) (figure, bool) {
 	}
 	var fits []*analysis.Growth
 	for _, g := range result.Growth {
-		if g.Binned && g.PromQL == p.metric.PromQL && g.Cell.Key() == p.run.Cell.Key() && slices.ContainsFunc(p.columns, func(c analysis.Column) bool { return strings.HasPrefix(g.Name, familyOf(c)+", ") }) {
+		if g.Binned && g.PromQL == p.metric.PromQL && g.Cell.Key() == p.run.Cell.Key() && slices.ContainsFunc(p.columns, func(c analysis.Column) bool { return strings.HasPrefix(g.Name, c.Family()+", ") }) {
 			fits = append(fits, g)
 		}
 	}
 	write := func(v float64) string { return brief(amount(v, analysis.Subject{})) }
 	return p.draw(p.run.Objects.Numbers(), x, false, p.run.Objects.Counts[0].String(), write, broke, fits)
 }
-
-func familyOf(c analysis.Column) string { return strings.TrimRight(c.Component(), "-0123456789") }
 
 // draw draws each component's values where they belong on the axis: the median of
 // those that share a place, and the band from the least to the greatest.
@@ -142,7 +140,7 @@ func (p grownPlot) draw(at []float64, x axis, inTime bool, name string, writeX f
 	}
 	var said []string
 	for _, g := range fits {
-		of := slices.IndexFunc(p.columns, func(c analysis.Column) bool { return strings.HasPrefix(g.Name, familyOf(c)+", ") })
+		of := slices.IndexFunc(p.columns, func(c analysis.Column) bool { return strings.HasPrefix(g.Name, c.Family()+", ") })
 		d.path(fmt.Sprintf("fit c%d%s", of%palette, choose(of%2 == 1, " dashed", "")), straightPath(x, y, g))
 		said = append(said, growthSentence(g))
 	}
