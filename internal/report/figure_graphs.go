@@ -34,31 +34,29 @@ func graphRows(result *analysis.Result) []graphRow {
 	}
 	cells := graphCells(result)
 	longest := 0.0
-	var titles []analysis.Graph
+	var all []analysis.Graph
 	for _, cell := range cells {
-		for _, run := range cell.runs {
-			for _, g := range run.Figures.Graphs {
-				if !slices.ContainsFunc(titles, func(t analysis.Graph) bool { return t.Title == g.Title }) {
-					titles = append(titles, analysis.Graph{Place: g.Place, Title: g.Title, Unit: g.Unit})
-				}
-				for _, l := range g.Lines {
-					longest = max(longest, float64(len(l.Values)-1)*analysis.GraphStep)
-				}
-			}
+		for _, graphs := range cell.runs {
+			all = append(all, graphs...)
 		}
 	}
-	slices.SortStableFunc(titles, func(a, b analysis.Graph) int { return a.Place - b.Place })
+	for _, g := range all {
+		for _, l := range g.Lines {
+			longest = max(longest, float64(len(l.Values)-1)*analysis.GraphStep)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b analysis.Graph) int { return a.Place - b.Place })
 	var rows []graphRow
-	for _, t := range titles {
-		rows = append(rows, newGraphRow(t, cells, longest))
+	for _, same := range analysis.GroupBy(all, func(g analysis.Graph) string { return g.Title }) {
+		rows = append(rows, newGraphRow(same[0], cells, longest))
 	}
 	return rows
 }
 
-// graphCell is a cell with its runs.
+// graphCell is a cell with the graphs of each of its runs.
 type graphCell struct {
 	name string
-	runs []*analysis.Run
+	runs [][]analysis.Graph
 }
 
 func graphCells(result *analysis.Result) []graphCell {
@@ -67,7 +65,7 @@ func graphCells(result *analysis.Result) []graphCell {
 		cell := graphCell{name: clientCellName(c)}
 		for _, run := range result.Runs {
 			if slices.Contains(c.Runs, run.Index) && run.Figures != nil {
-				cell.runs = append(cell.runs, run)
+				cell.runs = append(cell.runs, run.Figures.Graphs)
 			}
 		}
 		cells = append(cells, cell)
@@ -75,23 +73,18 @@ func graphCells(result *analysis.Result) []graphCell {
 	return cells
 }
 
-// drawnLine is the median over a cell's runs.
-type drawnLine struct {
-	name   string
-	values []float64
-}
-
+// newGraphRow draws the median over the runs of each cell.
 func newGraphRow(g analysis.Graph, cells []graphCell, longest float64) graphRow {
 	row := graphRow{Title: g.Title}
 	bucket := max(1, int(math.Ceil(longest/analysis.GraphStep/graphPoints)))
-	drawn := make([][]drawnLine, len(cells))
+	drawn := make([][]analysis.GraphLine, len(cells))
 	peaks := map[string]float64{}
 	for i, cell := range cells {
 		drawn[i] = cell.lines(g.Title, bucket)
 		for _, l := range drawn[i] {
-			for _, v := range l.values {
+			for _, v := range l.Values {
 				if finite(v) {
-					peaks[l.name] = max(peaks[l.name], v)
+					peaks[l.Name] = max(peaks[l.Name], v)
 				}
 			}
 		}
@@ -122,48 +115,47 @@ func newGraphRow(g analysis.Graph, cells []graphCell, longest float64) graphRow 
 
 // lines are the medians over the runs of means of so many values each. A line
 // that a run does not have was nothing in it.
-func (c graphCell) lines(title string, bucket int) []drawnLine {
-	var names []string
+func (c graphCell) lines(title string, bucket int) []analysis.GraphLine {
+	found := make([][]analysis.GraphLine, len(c.runs))
 	longest := 0
-	found := make([]map[string][]float64, len(c.runs))
-	lengths := make([]int, len(c.runs))
-	for i, run := range c.runs {
-		found[i] = map[string][]float64{}
-		for _, g := range run.Figures.Graphs {
-			if g.Title != title {
-				continue
-			}
-			for _, l := range g.Lines {
-				found[i][l.Name] = l.Values
-				lengths[i] = max(lengths[i], len(l.Values))
-				if !slices.Contains(names, l.Name) {
-					names = append(names, l.Name)
-				}
-			}
+	for i, graphs := range c.runs {
+		at := slices.IndexFunc(graphs, func(g analysis.Graph) bool { return g.Title == title })
+		if at >= 0 {
+			found[i] = graphs[at].Lines
+			longest = max(longest, len(found[i][0].Values))
 		}
-		longest = max(longest, lengths[i])
 	}
-	var all []drawnLine
-	for _, name := range names {
-		line := drawnLine{name: name}
+	var medians []analysis.GraphLine
+	for _, same := range analysis.GroupBy(slices.Concat(found...), func(l analysis.GraphLine) string { return l.Name }) {
+		line := analysis.GraphLine{Name: same[0].Name}
 		for from := 0; from < longest; from += bucket {
 			var means []float64
-			for i := range c.runs {
-				if values := found[i][name]; values == nil && from < lengths[i] {
-					means = append(means, 0)
-				} else {
-					means = append(means, stats.Mean(values[min(from, len(values)):min(from+bucket, len(values))]))
-				}
+			for _, lines := range found {
+				values := valuesOf(lines, line.Name)
+				means = append(means, stats.Mean(values[min(from, len(values)):min(from+bucket, len(values))]))
 			}
-			line.values = append(line.values, stats.Median(means))
+			line.Values = append(line.Values, stats.Median(means))
 		}
-		all = append(all, line)
+		medians = append(medians, line)
 	}
-	return all
+	return medians
+}
+
+// valuesOf are those of a line of a graph; all of them 0, if only others were more.
+func valuesOf(lines []analysis.GraphLine, name string) []float64 {
+	for _, l := range lines {
+		if l.Name == name {
+			return l.Values
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return make([]float64, len(lines[0].Values))
 }
 
 // drawGraph draws the lines of a cell, over a time and as wide as the axis says.
-func drawGraph(g analysis.Graph, cell, class string, lines []drawnLine, names []string, tops []float64, time axis, bucket float64) template.HTML {
+func drawGraph(g analysis.Graph, cell, class string, lines []analysis.GraphLine, names []string, tops []float64, time axis, bucket float64) template.HTML {
 	d := newDrawing(time.to, 196)
 	x := axis{lo: 0, hi: max(1, time.hi), from: 58, to: time.to - 12}
 	y, _ := around(append(tops, 0), false, 160, 8)
@@ -173,16 +165,16 @@ func drawGraph(g analysis.Graph, cell, class string, lines []drawnLine, names []
 		d.text("tick", "middle", (x.from+x.to)/2, 88, "nothing")
 	}
 	for i, name := range names {
-		at := slices.IndexFunc(lines, func(l drawnLine) bool { return l.name == name })
+		at := slices.IndexFunc(lines, func(l analysis.GraphLine) bool { return l.Name == name })
 		if at < 0 {
 			continue
 		}
-		for _, span := range spans(lines[at].values) {
+		for _, span := range spans(lines[at].Values) {
 			var moments []float64
 			for j := span[0]; j < span[1]; j++ {
 				moments = append(moments, float64(j)*bucket*analysis.GraphStep)
 			}
-			d.path(fmt.Sprintf("median c%d", i%palette), pathThrough(x, y, moments, lines[at].values[span[0]:span[1]]))
+			d.path(fmt.Sprintf("median c%d", i%palette), pathThrough(x, y, moments, lines[at].Values[span[0]:span[1]]))
 		}
 	}
 	return d.svg(class, g.Title+" over time, "+cell)

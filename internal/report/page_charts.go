@@ -58,14 +58,11 @@ func (s series) MarshalJSON() ([]byte, error) {
 			out = append(out, "null"...)
 			continue
 		}
-		format := byte('g')
 		if math.Abs(v) >= 1 && math.Abs(v) < 1e4 {
-			format = 'f'
-			v = math.Round(v*1000) / 1000
-			out = strconv.AppendFloat(out, v, format, -1, 64)
+			out = strconv.AppendFloat(out, math.Round(v*1000)/1000, 'f', -1, 64)
 			continue
 		}
-		out = strconv.AppendFloat(out, v, format, 4, 64)
+		out = strconv.AppendFloat(out, v, 'g', 4, 64)
 	}
 	return append(out, ']'), nil
 }

@@ -127,9 +127,10 @@ func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool)
 }
 
 // fit shortens the names in the first columns, the longest first, until the rows
-// fit the terminal.
+// fit the terminal. Headings, which are rows of one cell, have it to themselves.
 func fit(header table.Row, rows []table.Row, names int) {
 	const least = 5
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row table.Row) bool { return len(row) == 1 })
 	widths := make([]int, len(header))
 	for _, row := range append([]table.Row{header}, rows...) {
 		for i, cell := range row {
@@ -145,9 +146,7 @@ func fit(header table.Row, rows []table.Row, names int) {
 	}
 	for _, row := range rows {
 		for i := range names {
-			if name := row[i].(string); !strings.HasPrefix(name, "\x1b") {
-				row[i] = shorten(name, widths[i])
-			}
+			row[i] = shorten(row[i].(string), widths[i])
 		}
 	}
 }
@@ -255,7 +254,7 @@ func (p *printer) notes(warnings []analysis.Warning) {
 const gap = "  "
 
 // table prints rows, if there are any, under their title; alignment has a letter,
-// l or r, for each column.
+// l or r, for each column. A row of one cell is a heading over all columns.
 func (p *printer) table(title string, header table.Row, rows []table.Row, alignment string) {
 	if len(rows) == 0 {
 		return
@@ -280,7 +279,13 @@ func (p *printer) table(title string, header table.Row, rows []table.Row, alignm
 	}
 	t.SetColumnConfigs(configs)
 	t.AppendHeader(header)
-	t.AppendRows(rows)
+	for _, row := range rows {
+		if len(row) == 1 {
+			t.AppendRow(slices.Repeat(row, len(alignment)), table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignLeft})
+			continue
+		}
+		t.AppendRow(row)
+	}
 	for line := range strings.Lines(t.Render()) {
 		p.line(strings.TrimRight(line, " \n"))
 	}

@@ -71,7 +71,7 @@ func (p *printer) comparisons(result *analysis.Result) {
 func exploratoryRows(p *printer, comparisons []*analysis.Comparison, titled bool) []table.Row {
 	rows := comparisonRows(p, byPlace(comparisons))
 	if len(rows) > 0 && titled {
-		rows = append([]table.Row{{p.paint("exploratory", faint), "", "", "", "", ""}}, rows...)
+		rows = append([]table.Row{{p.paint("exploratory", faint)}}, rows...)
 	}
 	return rows
 }
@@ -85,7 +85,7 @@ func comparisonRows(p *printer, comparisons []*analysis.Comparison) []table.Row 
 		if where := placeWords(c.Axes, c.Point); where != "" {
 			indent = "  "
 			if where != group {
-				rows = append(rows, table.Row{oneLine(where), "", "", "", "", ""})
+				rows = append(rows, table.Row{oneLine(where)})
 				group = where
 			}
 		}
@@ -358,7 +358,7 @@ func (t timesTable) terminalRows() []table.Row {
 	var rows []table.Row
 	for _, place := range t.Places {
 		if place.Where != "" {
-			rows = append(rows, table.Row{shorten(oneLine(place.Where), 40), "", "", "", "", "", "", ""})
+			rows = append(rows, table.Row{oneLine(place.Where)})
 		}
 		for _, r := range place.Rows {
 			rows = append(rows, table.Row{
