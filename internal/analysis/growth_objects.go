@@ -130,7 +130,7 @@ func binWidth(highest float64) float64 {
 func (r *Run) binned(metric Metric, component string, width float64) []valueAt {
 	most := r.Objects.mostOf(metric, component)
 	bins := map[float64][]float64{}
-	for row, n := range r.Objects.numbers {
+	for row, n := range r.Objects.Numbers {
 		if number(n) != nil && number(most[row]) != nil {
 			at := width * math.Round(n/width)
 			bins[at] = append(bins[at], most[row])

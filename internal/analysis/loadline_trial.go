@@ -66,7 +66,7 @@ func (r *Run) tryStep(step *Step) (trial, bool) {
 func (t *trial) judge(o Objective, at func() *float64) {
 	t.judged = append(t.judged, o)
 	if t.held && !o.Held && !t.run.unmeasured(o) {
-		t.breakAt(o, at())
+		t.held, t.broke, t.at = false, &o, at()
 	}
 }
 
@@ -144,10 +144,6 @@ func (r *Run) tryProbe() (trial, bool) {
 		t.judge(o, func() *float64 { return r.firstPast(o, nil) })
 	}
 	return t, t.measured()
-}
-
-func (t *trial) breakAt(o Objective, at *float64) {
-	t.held, t.broke, t.at = false, &o, at
 }
 
 // has says whether an objective is about a phase of the step.

@@ -20,9 +20,10 @@ type Objects struct {
 
 	// joined has the write-up's metrics beside the counts, over the whole run.
 	joined *Joined
-	// main is the column of the first count, and numbers what it has of the measured steps.
+	// main is the column of the first count, and Numbers what it has in the rows of the measured steps; NaN
+	// elsewhere, and where that is not known.
 	main    Column
-	numbers []float64
+	Numbers []float64 `json:"-"`
 }
 
 // ObjectCount is how many objects of a resource were in a state, over the measured steps.
@@ -114,10 +115,10 @@ func newObjects(joined *Joined, measured []span) *Objects {
 			cmp.Compare(rankOfResource(a), rankOfResource(b)), cmp.Compare(a.String(), b.String()))
 	})
 	o.main = columns[o.Counts[0]]
-	o.numbers = slices.Clone(o.main.Values)
+	o.Numbers = slices.Clone(o.main.Values)
 	for row, second := range joined.Seconds {
 		if !within(second, measured) {
-			o.numbers[row] = math.NaN()
+			o.Numbers[row] = math.NaN()
 		}
 	}
 	return o
@@ -174,7 +175,3 @@ func (o *Objects) mostOf(metric Metric, component string) []float64 {
 	}
 	return most
 }
-
-// Numbers are how many objects there were in each row of the joined metrics; NaN
-// where that is not known, or was not measured.
-func (o *Objects) Numbers() []float64 { return o.numbers }

@@ -85,15 +85,13 @@ func wideSpreads(groups []*group) []Warning {
 // spreadOf is how far runs of one kind lie apart, as a share of their median:
 // the wider half of its interval or, of fewer runs, their range.
 func spreadOf(s stats.Summary) (float64, bool) {
-	switch {
-	case s.N < 2 || s.Median == nil || *s.Median <= 0:
+	if s.N < 2 || s.Median == nil || *s.Median <= 0 {
 		return 0, false
-	case s.Lo != nil && s.Hi != nil:
-		return max(*s.Hi-*s.Median, *s.Median-*s.Lo) / *s.Median, true
-	case s.Min != nil && s.Max != nil:
-		return (*s.Max - *s.Min) / *s.Median, true
 	}
-	return 0, false
+	if wide, known := s.Spread(); known {
+		return wide, true
+	}
+	return (*s.Max - *s.Min) / *s.Median, true
 }
 
 func busyHost(runs []*Run) []Warning {

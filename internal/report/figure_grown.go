@@ -107,7 +107,7 @@ func (p grownPlot) against(result *analysis.Result) (figure, bool) {
 		}
 	}
 	write := func(v float64) string { return brief(amount(v, analysis.Subject{})) }
-	return p.draw(p.run.Objects.Numbers(), x, false, p.run.Objects.Counts[0].String(), write, broke, fits)
+	return p.draw(p.run.Objects.Numbers, x, false, p.run.Objects.Counts[0].String(), write, broke, fits)
 }
 
 // draw draws each component's values where they belong on the axis: the median of

@@ -313,11 +313,10 @@ func ratio(r float64) string {
 
 // spread writes the half width of an interval as a share of its centre.
 func spread(s stats.Summary) string {
-	if s.Median == nil || s.Lo == nil || s.Hi == nil || *s.Median == 0 {
-		return "± ?"
+	if half, known := s.Spread(); known {
+		return "± " + wholePercent(half)
 	}
-	half := max(*s.Hi-*s.Median, *s.Median-*s.Lo) / math.Abs(*s.Median)
-	return "± " + wholePercent(half)
+	return "± ?"
 }
 
 // wholePercent writes a share without decimals unless it is small.

@@ -262,7 +262,7 @@ func (p *printer) clients(result *analysis.Result) {
 	var rows []table.Row
 	for _, r := range v.Rows {
 		if r.Role != "" {
-			rows = append(rows, append(table.Row{p.paint(r.Role, faint)}, blanks(len(v.Cells))...))
+			rows = append(rows, table.Row{p.paint(r.Role, faint)})
 		}
 		row := table.Row{choose(r.Part, "    ", "  ") + r.Name}
 		for _, c := range r.Cells {
@@ -285,14 +285,6 @@ func (p *printer) clients(result *analysis.Result) {
 	for _, note := range v.Notes {
 		p.wrapped("  ", note)
 	}
-}
-
-func blanks(n int) table.Row {
-	row := make(table.Row, n)
-	for i := range row {
-		row[i] = ""
-	}
-	return row
 }
 
 // failures are rows for errors of the server and missing answers, if there were any.

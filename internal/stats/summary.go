@@ -54,6 +54,15 @@ func Summarise(values []float64) Summary {
 	return s
 }
 
+// Spread is the wider half of the median's interval, as a share of the median;
+// false says that there is none.
+func (s Summary) Spread() (share float64, known bool) {
+	if s.Median == nil || s.Lo == nil || s.Hi == nil || *s.Median == 0 {
+		return 0, false
+	}
+	return math.Max(*s.Hi-*s.Median, *s.Median-*s.Lo) / math.Abs(*s.Median), true
+}
+
 // Mean is that of the finite ones among values; NaN if there are none.
 func Mean(values []float64) float64 {
 	sum, n := 0.0, 0.0
