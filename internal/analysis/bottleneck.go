@@ -7,6 +7,7 @@ import (
 
 	"plimsoll.dev/plimsoll/internal/measure"
 	"plimsoll.dev/plimsoll/internal/metrics"
+	"plimsoll.dev/plimsoll/internal/stats"
 )
 
 // Bottleneck says what a machine was short of in a span of time, by a fixed rule:
@@ -94,7 +95,7 @@ func (r *Run) bottleneckIn(at span) *Bottleneck {
 	for place, limit := range limits() {
 		for _, column := range r.machine.Columns {
 			if column.Place == place {
-				limit.Value = meanWithin(r.machine.Seconds, column.Values, span{b.From, b.To})
+				limit.Value = number(stats.Mean(r.machine.within(column, span{b.From, b.To})))
 			}
 		}
 		if v := limit.Value; v != nil {
@@ -106,19 +107,4 @@ func (r *Run) bottleneckIn(at span) *Bottleneck {
 		b.Figures = append(b.Figures, limit)
 	}
 	return b
-}
-
-func meanWithin(seconds, values []float64, at span) *float64 {
-	sum, n := 0.0, 0.0
-	for i, second := range seconds {
-		if second >= at.start && second <= at.end && !math.IsNaN(values[i]) && !math.IsInf(values[i], 0) {
-			sum += values[i]
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	mean := sum / n
-	return &mean
 }

@@ -84,28 +84,16 @@ type group struct {
 
 // groupsOf puts the runs of each cell together, in the order of the design.
 func groupsOf(laid design.Design, runs []*Run) []*group {
+	known := slices.DeleteFunc(slices.Clone(runs), (*Run).lost)
 	var groups []*group
-	for _, run := range runs {
-		if run.lost() {
-			continue
-		}
-		at := slices.IndexFunc(groups, func(g *group) bool { return g.Key() == run.Cell.Key() })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, &group{Cell: &Cell{Cell: run.Cell, Runs: []int{}, Measures: []*CellMeasure{}}})
-		}
-		groups[at].all = append(groups[at].all, run)
-	}
-	for _, g := range groups {
-		for _, run := range g.all {
-			if run.excludedBy() == "" {
-				g.runs = append(g.runs, run)
-			}
-		}
+	for _, all := range GroupBy(known, func(r *Run) string { return r.Cell.Key() }) {
+		g := &group{Cell: &Cell{Cell: all[0].Cell, Runs: []int{}, Measures: []*CellMeasure{}}, all: all}
+		g.runs = slices.DeleteFunc(slices.Clone(all), func(r *Run) bool { return r.excludedBy() != "" })
 		slices.SortStableFunc(g.runs, func(a, b *Run) int { return cmp.Compare(a.Block, b.Block) })
 		for _, run := range g.runs {
 			g.Runs = append(g.Runs, run.Index)
 		}
+		groups = append(groups, g)
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
 		if c := cmp.Compare(variantRank(laid, a.Variant), variantRank(laid, b.Variant)); c != 0 {
@@ -144,12 +132,10 @@ func (g *group) measure(list []Subject) {
 	for _, s := range list {
 		m := &CellMeasure{Subject: s, Values: []*float64{}}
 		values := g.values(s)
-		any := false
 		for _, v := range values {
 			m.Values = append(m.Values, number(v))
-			any = any || !math.IsNaN(v)
 		}
-		if !any && !s.Primary {
+		if !anyKnown(values) && !s.Primary {
 			continue
 		}
 		m.Summary = stats.Summarise(values)
@@ -172,10 +158,29 @@ func (g *group) values(s Subject) []float64 {
 	return values
 }
 
+func anyKnown(values []float64) bool {
+	return slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) })
+}
+
 // number is nil for what JSON cannot say.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v
+}
+
+// GroupBy puts things of the same key together, in the order in which these first come up.
+func GroupBy[T any, K comparable](things []T, key func(T) K) [][]T {
+	at := map[K]int{}
+	var groups [][]T
+	for _, thing := range things {
+		k := key(thing)
+		if _, known := at[k]; !known {
+			at[k] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[k]] = append(groups[at[k]], thing)
+	}
+	return groups
 }

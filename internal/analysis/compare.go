@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -74,7 +73,7 @@ type pairing struct {
 // compare is nil if neither side has anything to say of a measure that nobody asked for.
 func (p pairing) compare(s Subject) *Comparison {
 	base, head := p.base.values(s), p.head.values(s)
-	if !s.Primary && !slices.ContainsFunc(slices.Concat(base, head), func(v float64) bool { return !math.IsNaN(v) }) {
+	if !s.Primary && !anyKnown(slices.Concat(base, head)) {
 		return nil
 	}
 	c := p.comparison(s)
@@ -86,7 +85,7 @@ func (p pairing) compare(s Subject) *Comparison {
 	default:
 		c.Comparison = stats.Unpaired(base, head)
 		if !p.strangers && len(base) > 0 && len(head) > 0 {
-			c.warn("The runs were not made in blocks, so they are compared without pairing: what changed from run to run is not told from what the variant changed.")
+			c.Warnings.Add("The runs were not made in blocks, so they are compared without pairing: what changed from run to run is not told from what the variant changed.")
 		}
 	}
 	p.warnSide(c, p.base, p.baseline, "the baseline")
@@ -135,10 +134,6 @@ func inBlocks(g *group, values []float64, blocks []int) []float64 {
 	return arranged
 }
 
-func (c *Comparison) warn(format string, arguments ...any) {
-	c.Warnings = append(c.Warnings, fmt.Sprintf(format, arguments...))
-}
-
 // warnSide says what a reader must know of one side's values: why there are
 // none, and what else than whole and successful operations they are made of.
 func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
@@ -147,7 +142,7 @@ func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
 		side = name
 	}
 	if len(g.runs) == 0 {
-		c.warn("No run of %s is left to compare.", side)
+		c.Warnings.Add("No run of %s is left to compare.", side)
 		return
 	}
 	missing, lowerBounds, few := 0, 0, 0
@@ -169,13 +164,13 @@ func (p pairing) warnSide(c *Comparison, g *group, name, role string) {
 	}
 	runs := len(g.runs)
 	if missing > 0 {
-		c.warn("%s has no value in %d of %d runs: %s.", side, missing, runs, why)
+		c.Warnings.Add("%s has no value in %d of %d runs: %s.", side, missing, runs, why)
 	}
 	if lowerBounds > 0 {
-		c.warn("In %d of %d runs of %s operations timed out, so the value is a lower bound.", lowerBounds, runs, side)
+		c.Warnings.Add("In %d of %d runs of %s operations timed out, so the value is a lower bound.", lowerBounds, runs, side)
 	}
 	if few > 0 {
-		c.warn("In %d of %d runs of %s fewer than %d operations lie beyond this percentile, so that single ones decide it.", few, runs, side, tail)
+		c.Warnings.Add("In %d of %d runs of %s fewer than %d operations lie beyond this percentile, so that single ones decide it.", few, runs, side, tail)
 	}
 	if notOfLanguage == nil && m.Statistic != "success" {
 		g.warnErrors(c, side)
@@ -192,7 +187,7 @@ func (g *group) warnErrors(c *Comparison, side string) {
 		}
 	}
 	if succeeded < all {
-		c.warn("%s: %d of %d operations of %s did not succeed (%.3g %%); times are of those that did, or that timed out.",
+		c.Warnings.Add("%s: %d of %d operations of %s did not succeed (%.3g %%); times are of those that did, or that timed out.",
 			side, all-succeeded, all, m.Phase, 100*float64(all-succeeded)/float64(all))
 	}
 }
@@ -256,4 +251,52 @@ func (c *Comparison) foresee() {
 	if blocks, known := c.Comparison.BlocksNeeded(c.Margin); known {
 		c.BlocksNeeded = max(blocks, max(c.Pairs, min(c.N1, c.N2))+1)
 	}
+}
+
+// loadLines compares what searches found, block by block.
+func (p pairing) loadLines(lines []*LoadLine) *Comparison {
+	s := Subject{Name: "load line", Primary: true, Better: measure.Higher}
+	var blocks []int
+	for _, line := range lines {
+		if key := line.Cell.Key(); key == p.base.Key() || key == p.head.Key() {
+			s.Name, s.Measure = "load line of "+line.Parameter, "loadline("+line.Parameter+")"
+			blocks = append(blocks, line.Block)
+		}
+	}
+	slices.Sort(blocks)
+	blocks = slices.Compact(blocks)
+	c := p.comparison(s)
+	base, head := c.foundIn(p.base, lines, blocks), c.foundIn(p.head, lines, blocks)
+	warnings := c.Warnings
+	c.Base, c.Head = stats.Summarise(base), stats.Summarise(head)
+	c.Blocks, c.Comparison = blocks, stats.Paired(base, head)
+	c.Warnings = append(c.Warnings, warnings...)
+	return c
+}
+
+// foundIn is the load that was held in each block of a cell, NaN where none was;
+// it warns of searches that found no end.
+func (c *Comparison) foundIn(g *group, lines []*LoadLine, blocks []int) []float64 {
+	below, above := 0, 0
+	var values []float64
+	for _, block := range blocks {
+		v := math.NaN()
+		at := slices.IndexFunc(lines, func(l *LoadLine) bool { return l.Cell.Key() == g.Key() && l.Block == block })
+		if at >= 0 && lines[at].Held == nil {
+			below++
+		} else if at >= 0 {
+			v = place(*lines[at].Held)
+			if lines[at].Broke == nil {
+				above++
+			}
+		}
+		values = append(values, v)
+	}
+	if below > 0 {
+		c.Warnings.Add("%s: in %d of %d blocks the smallest load that was tried broke already; search from a smaller one.", g.Variant, below, len(blocks))
+	}
+	if above > 0 {
+		c.Warnings.Add("%s: in %d of %d blocks no load that was tried broke, so the line lies higher; search to a larger one.", g.Variant, above, len(blocks))
+	}
+	return values
 }

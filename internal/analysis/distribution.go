@@ -15,33 +15,32 @@ import (
 // is a lower bound of how long the answer would have taken; that of any other
 // error says nothing about it, and is kept apart.
 type operationTimes struct {
-	times, timedOut clockTimes
-	unsuccessful    map[string]*hdrhistogram.Histogram // by outcome; service times
+	times, timedOut histograms[store.Clock]
+	unsuccessful    histograms[record.Outcome] // service times
 }
 
-// clockTimes is a histogram of each clock; nil of those that there is none of.
-type clockTimes struct{ service, response, lag *hdrhistogram.Histogram }
+func newOperationTimes() *operationTimes {
+	return &operationTimes{histograms[store.Clock]{}, histograms[store.Clock]{}, histograms[record.Outcome]{}}
+}
 
 func (t *operationTimes) add(outcome record.Outcome, s *series) {
-	t.times.lag = merge(t.times.lag, s.times[store.Lag])
-	switch outcome {
-	case record.OK:
-		t.times.merge(s)
-	case record.TimedOut:
-		t.times.merge(s)
-		t.timedOut.merge(s)
-	default:
-		if t.unsuccessful == nil {
-			t.unsuccessful = map[string]*hdrhistogram.Histogram{}
+	t.times.merge(store.Lag, s.times[store.Lag])
+	if outcome != record.OK && outcome != record.TimedOut {
+		t.unsuccessful.merge(outcome, s.times[store.Service])
+		return
+	}
+	for _, clock := range []store.Clock{store.Service, store.Response} {
+		t.times.merge(clock, s.times[clock])
+		if outcome == record.TimedOut {
+			t.timedOut.merge(clock, s.times[clock])
 		}
-		t.unsuccessful[outcome.String()] = merge(t.unsuccessful[outcome.String()], s.times[store.Service])
 	}
 }
 
-func (t *clockTimes) merge(s *series) {
-	t.service = merge(t.service, s.times[store.Service])
-	t.response = merge(t.response, s.times[store.Response])
-}
+// histograms are one for each of some keys; nil of those that there is none of.
+type histograms[K comparable] map[K]*hdrhistogram.Histogram
+
+func (h histograms[K]) merge(key K, other *hdrhistogram.Histogram) { h[key] = merge(h[key], other) }
 
 // merge adds b to a; either may be nil.
 func merge(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
@@ -56,15 +55,15 @@ func merge(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 }
 
 func (t *operationTimes) summarize(o *Operation) {
-	o.Service = summarize(t.times.service, t.timedOut.service)
-	o.Response = summarize(t.times.response, t.timedOut.response)
-	o.Lag = summarize(t.times.lag, nil)
+	o.Service = summarize(t.times[store.Service], t.timedOut[store.Service])
+	o.Response = summarize(t.times[store.Response], t.timedOut[store.Response])
+	o.Lag = summarize(t.times[store.Lag], nil)
 	for outcome, h := range t.unsuccessful {
 		if d := summarize(h, nil); d != nil {
 			if o.Unsuccessful == nil {
 				o.Unsuccessful = map[string]*Distribution{}
 			}
-			o.Unsuccessful[outcome] = d
+			o.Unsuccessful[outcome.String()] = d
 		}
 	}
 }
@@ -116,7 +115,7 @@ func (d *Distribution) statistic(name string) (value float64, atLeast bool) {
 		return d.Max, d.LowerBounds > 0
 	}
 	q, _ := measure.Quantile(name)
-	value = seconds(d.histogram.ValueAtQuantile(q))
+	value, _ = d.Percentile(q)
 	return value, value >= d.exactBelow
 }
 
@@ -146,13 +145,13 @@ func seconds(nanoseconds int64) float64 { return time.Duration(nanoseconds).Seco
 // DistributionOf summarises a histogram of nanoseconds; nil if it is empty.
 func DistributionOf(h *hdrhistogram.Histogram) *Distribution { return summarize(h, nil) }
 
-// Percentile gives the time that this many percent of all are not above, however few
+// Percentile gives the time, in seconds, that this many percent of all are not above, however few
 // samples lie beyond it; false says that the histogram is not at hand.
-func (d *Distribution) Percentile(percent float64) (seconds float64, known bool) {
+func (d *Distribution) Percentile(percent float64) (value float64, known bool) {
 	if d.histogram == nil {
 		return 0, false
 	}
-	return time.Duration(d.histogram.ValueAtQuantile(percent)).Seconds(), true
+	return seconds(d.histogram.ValueAtQuantile(percent)), true
 }
 
 // Rests says whether a percentile has as many samples beyond it as a report asks for.

@@ -24,14 +24,8 @@ func newFigures(duration float64) *Figures {
 	return f
 }
 
-// line gives an empty line: NaN everywhere.
-func (f *Figures) line() []float64 {
-	values := make([]float64, len(f.Seconds))
-	for i := range values {
-		values[i] = math.NaN()
-	}
-	return values
-}
+// gaps are so many values that are not known yet.
+func gaps(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 
 // addOutcomes draws operations per second.
 func (r *Run) addOutcomes(g gathered) {
@@ -40,7 +34,7 @@ func (r *Run) addOutcomes(g gathered) {
 		if phase == nil || key.timing == record.Dispatch && key.outcome == record.OK {
 			continue
 		}
-		line := Line{Phase: key.phase, Operation: key.op, Outcome: key.outcome.String(), Values: r.Figures.line()}
+		line := Line{Phase: key.phase, Operation: key.op, Outcome: key.outcome.String(), Values: gaps(len(r.Figures.Seconds))}
 		for second := int(phase.Start); second <= int(phase.End) && second < len(line.Values); second++ {
 			line.Values[second] = 0
 		}
@@ -74,20 +68,20 @@ func (r *Run) addUsage(ctx context.Context, reader *metrics.Reader) {
 	r.Figures.CPU = r.componentLines(ctx, reader, `sum by (component) (irate(process_cpu_seconds_total[5s]))`)
 	r.Figures.RSS = r.componentLines(ctx, reader, `sum by (component) (process_resident_memory_bytes)`)
 	measured := r.measuredSeconds()
-	for _, idle := range r.componentLines(ctx, reader, `sum(irate(node_cpu_seconds_total{mode=~"idle|iowait"}[5s]))`) {
-		if s, known := over(idle.Values, measured); known {
-			r.idle = &s.mean
+	mean := func(expression string) *float64 {
+		for _, line := range r.lines(ctx, reader, expression) {
+			if s, known := over(line.Values, measured); known {
+				return &s.mean
+			}
 		}
+		return nil
 	}
-	for _, pausing := range r.componentLines(ctx, reader, `sum(irate(go_gc_pauses_seconds_total{component="plimsoll"}[5s]))`) {
-		if s, known := over(pausing.Values, measured); known {
-			r.pausing = s.mean
-		}
+	r.idle = mean(`sum(irate(node_cpu_seconds_total{mode=~"idle|iowait"}[5s]))`)
+	if pausing := mean(`sum(irate(go_gc_pauses_seconds_total{component="plimsoll"}[5s]))`); pausing != nil {
+		r.pausing = *pausing
 	}
-	for _, waiting := range r.componentLines(ctx, reader, `sum(irate(process_schedstat_waiting_seconds_total{component="plimsoll"}[5s]))`) {
-		if s, known := over(waiting.Values, measured); known {
-			r.waiting = s.mean
-		}
+	if waiting := mean(`sum(irate(process_schedstat_waiting_seconds_total{component="plimsoll"}[5s]))`); waiting != nil {
+		r.waiting = *waiting
 	}
 	for _, cpu := range r.Figures.CPU {
 		rss := slices.IndexFunc(r.Figures.RSS, func(l Line) bool { return l.Component == cpu.Component })
@@ -129,7 +123,7 @@ func (r *Run) lines(ctx context.Context, reader *metrics.Reader, expression stri
 	}
 	var lines []Line
 	for _, series := range matrix {
-		line := Line{Component: series.Metric.Get("component"), Labels: labelsText(series.Metric), Values: r.Figures.line()}
+		line := Line{Component: series.Metric.Get("component"), Labels: labelsText(series.Metric), Values: gaps(len(r.Figures.Seconds))}
 		for _, p := range series.Floats {
 			second := (p.T - r.Started.UnixMilli()) / 1000
 			if second >= 0 && second < int64(len(line.Values)) && !math.IsInf(p.F, 0) {
@@ -156,14 +150,17 @@ func labelsText(all labels.Labels) string {
 // measuredSeconds are the spans of the measured steps that began; without any,
 // that of the run.
 func (r *Run) measuredSeconds() []span {
-	var spans []span
+	if spans := r.measuredSteps(); spans != nil {
+		return spans
+	}
+	return []span{{0, r.Duration}}
+}
+
+func (r *Run) measuredSteps() (spans []span) {
 	for _, step := range r.Steps {
 		if step.Measured && step.End > 0 {
 			spans = append(spans, span{step.Start, step.End})
 		}
-	}
-	if spans == nil {
-		spans = []span{{0, r.Duration}}
 	}
 	return spans
 }
@@ -171,10 +168,8 @@ func (r *Run) measuredSeconds() []span {
 // measured is from the start of the first measured step to the end of the last;
 // its end is zero if none began.
 func (r *Run) measured() (all span) {
-	for _, step := range r.Steps {
-		if step.Measured && step.End > 0 {
-			all = all.with(span{step.Start, step.End})
-		}
+	for _, step := range r.measuredSteps() {
+		all = all.with(step)
 	}
 	return all
 }
@@ -189,10 +184,7 @@ func over(values []float64, spans []span) (summary, bool) {
 	var s summary
 	n := 0.0
 	for second, v := range values {
-		within := slices.ContainsFunc(spans, func(s span) bool {
-			return float64(second) >= s.start && float64(second) <= math.Ceil(s.end)
-		})
-		if !within || math.IsNaN(v) {
+		if !within(float64(second), spans) || math.IsNaN(v) {
 			continue
 		}
 		n++

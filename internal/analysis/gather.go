@@ -106,7 +106,7 @@ func (g gathered) fill(phase *Phase) {
 					Name: key.op, Part: key.timing == record.Part, Outcomes: map[string]int64{}, Reasons: map[string]int64{},
 				}
 				phase.Operations = append(phase.Operations, operation)
-				times[operation] = &operationTimes{}
+				times[operation] = newOperationTimes()
 			}
 			operation.add(key.outcome, s)
 			times[operation].add(key.outcome, s)
@@ -117,16 +117,9 @@ func (g gathered) fill(phase *Phase) {
 		times[operation].summarize(operation)
 	}
 	slices.SortFunc(phase.Operations, func(a, b *Operation) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+		whole := map[bool]int{true: 1} // before their parts
+		return cmp.Or(cmp.Compare(whole[a.Part], whole[b.Part]), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-// rank orders whole operations before their parts.
-func rank(o *Operation) int {
-	if o.Part {
-		return 1
-	}
-	return 0
 }
 
 func (p *Phase) find(name string, part bool) *Operation {

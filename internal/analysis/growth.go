@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"plimsoll.dev/plimsoll/internal/design"
@@ -108,17 +107,9 @@ func linesAlong(axis design.Axis, groups []*group) []line {
 		return nil
 	}
 	var lines []line
-	for _, g := range groups {
-		if g.searched() {
-			continue
-		}
-		rest := g.without(axis.Parameter)
-		at := slices.IndexFunc(lines, func(l line) bool { return l.groups[0].without(axis.Parameter).Key() == rest.Key() })
-		if at < 0 {
-			at = len(lines)
-			lines = append(lines, line{axis: axis, values: values})
-		}
-		lines[at].groups = append(lines[at].groups, g)
+	unsearched := slices.DeleteFunc(slices.Clone(groups), (*group).searched)
+	for _, along := range GroupBy(unsearched, func(g *group) string { return g.without(axis.Parameter).Key() }) {
+		lines = append(lines, line{axis, values, along})
 	}
 	return lines
 }
@@ -155,28 +146,21 @@ func (l line) along(s Subject) *Growth {
 func grown(s Subject, cell design.Cell, parameter string, samples []valueAt, runs []*Run) *Growth {
 	g := &Growth{Subject: s, Cell: cell, Parameter: parameter, Points: []GrowthPoint{}}
 	slices.SortStableFunc(samples, func(a, b valueAt) int { return cmp.Compare(a.at, b.at) })
-	var points []stats.Point
 	var xs, ys []float64
-	for rest := samples; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(p valueAt) bool { return p.at != rest[0].at })
-		if n < 0 {
-			n = len(rest)
-		}
+	for _, same := range GroupBy(samples, func(v valueAt) float64 { return v.at }) {
 		var values []float64
-		for _, p := range rest[:n] {
+		for _, p := range same {
 			values = append(values, p.value)
-			points = append(points, stats.Point{X: p.at, Y: p.value, Run: p.run})
 			xs, ys = append(xs, p.at), append(ys, p.value)
 		}
-		if slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {
-			g.Points = append(g.Points, GrowthPoint{rest[0].at, beside(rest[0].text), stats.Summarise(values)})
+		if anyKnown(values) {
+			g.Points = append(g.Points, GrowthPoint{same[0].at, beside(same[0].text), stats.Summarise(values)})
 		}
-		rest = rest[n:]
 	}
 	if len(g.Points) < fewestPoints {
 		return nil
 	}
-	g.Fit = stats.LogLog(points)
+	g.Fit = stats.LogLog(statsPoints(samples))
 	g.InWords = g.Fit.Words(parameter, len(g.Points))
 	for _, b := range boundsOn(s, runs) {
 		g.FirstPast = append(g.FirstPast, b.crossing(xs, ys, g.Points))

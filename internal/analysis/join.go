@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -48,6 +49,9 @@ func (c Column) Heading() string {
 
 // Component is the process that the series is of; empty if that is not said.
 func (c Column) Component() string { return c.Labels.Get("component") }
+
+// Family is the component without the number of a member of etcd.
+func (c Column) Family() string { return strings.TrimRight(c.Component(), "-0123456789") }
 
 // Join evaluates metrics at every second of a run from one offset to another. All
 // are evaluated at the same moments, so that what stands in a row is of one. A
@@ -94,14 +98,22 @@ func (j *Joined) Where(metric Metric) {
 
 // column puts values into the rows of their moments.
 func (j *Joined) column(points []promql.FPoint) []float64 {
-	values := make([]float64, len(j.Seconds))
-	for row := range values {
-		values[row] = math.NaN()
-	}
+	values := gaps(len(j.Seconds))
 	for _, p := range points {
 		offset := float64(p.T-j.Started.UnixMilli()) / 1000
 		if row := int(math.Round(offset - j.Seconds[0])); row >= 0 && row < len(values) {
 			values[row] = p.F
+		}
+	}
+	return values
+}
+
+// within gives the values of a column in a span.
+func (j *Joined) within(column Column, at span) []float64 {
+	var values []float64
+	for row, second := range j.Seconds {
+		if second >= at.start && second <= at.end {
+			values = append(values, column.Values[row])
 		}
 	}
 	return values

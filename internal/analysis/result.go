@@ -1,5 +1,11 @@
 // Package analysis turns runs into results: numbers with their counts, bounds
 // kept or missed, and warnings. It reads the results directory and nothing else.
+//
+// Analyze is where to begin. Of each run it reads gather (recordings), figures
+// (series over time), objective and expression (bounds), clients, objects and
+// bottleneck; of all together, cells, compare, growth, loadline and references.
+// What readers must know is in warnings and selfcheck. The types of result.json
+// are in result (a run) and experiment (all runs).
 package analysis
 
 import (

@@ -196,13 +196,7 @@ func binned(values []float64, most int) []float64 {
 	}
 	bins := make([]float64, most)
 	for i := range bins {
-		sum, n := 0.0, 0.0
-		for _, v := range values[i*len(values)/most : (i+1)*len(values)/most] {
-			if !math.IsNaN(v) {
-				sum, n = sum+v, n+1
-			}
-		}
-		bins[i] = sum / n // NaN if there are none
+		bins[i] = stats.Mean(values[i*len(values)/most : (i+1)*len(values)/most])
 	}
 	return bins
 }

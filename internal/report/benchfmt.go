@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -55,7 +56,7 @@ func benchRun(b *strings.Builder, scenario string, cell *analysis.Cell, run int)
 	measured := slices.DeleteFunc(slices.Clone(cell.Measures), func(m *analysis.CellMeasure) bool {
 		return run >= len(m.Values) || m.Values[run] == nil
 	})
-	for _, line := range groupBy(measured, func(m *analysis.CellMeasure) string { return benchName(scenario, m.Point) }) {
+	for _, line := range analysis.GroupBy(measured, func(m *analysis.CellMeasure) string { return benchName(scenario, m.Point) }) {
 		fmt.Fprintf(b, "%s 1", benchName(scenario, line[0].Point))
 		for _, m := range line {
 			fmt.Fprintf(b, " %s %s", strconv.FormatFloat(*m.Values[run], 'g', 9, 64), benchUnit(m.Subject))
@@ -78,14 +79,10 @@ func benchName(scenario string, point *store.Point) string {
 // benchUnit is a subject as a unit. A hyphen would begin a new part of it, which
 // could be taken for ns or MB.
 func benchUnit(s analysis.Subject) string {
-	name := s.Measure
-	if name == "" {
-		name = s.Name
-	}
 	suffix := map[measure.Unit]string{
 		measure.Seconds: "-sec", measure.Bytes: "-B", measure.PerSecond: "/sec", measure.Fraction: "-fraction", measure.Count: "-count",
 	}[measure.Unit(s.Unit)]
-	return strings.ReplaceAll(benchWord(name), "-", "_") + suffix
+	return strings.ReplaceAll(benchWord(cmp.Or(s.Measure, s.Name)), "-", "_") + suffix
 }
 
 // benchWord keeps what can stand in a word of the format.
@@ -108,8 +105,5 @@ func configKey(name string) string {
 }
 
 func configValue(text string) string {
-	if text = oneLine(text); text != "" {
-		return text
-	}
-	return "-"
+	return cmp.Or(oneLine(text), "-")
 }

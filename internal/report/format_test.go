@@ -21,7 +21,7 @@ func TestNumbersReadWell(t *testing.T) {
 		{"minutes that are not", seconds(600), "10.0 min"},
 		{"hours", seconds(3 * 3600), "3.00 h"},
 		{"a time that is not a number", seconds(math.NaN()), "–"},
-		{"a percentile that was left out", optional(nil), "–"},
+		{"a percentile that was left out", optionalSeconds(nil), "–"},
 
 		{"a few bytes", traffic(999), "999 B"},
 		{"a kilobyte", traffic(1000), "1.00 kB"},

@@ -82,7 +82,7 @@ func grownMemory(run *analysis.Run) *analysis.Growth {
 		Parameter: "running pods", Binned: true,
 	}
 	var points []stats.Point
-	for row, n := range run.Objects.Numbers() {
+	for row, n := range run.Objects.Numbers {
 		if n > 0 {
 			points = append(points, stats.Point{X: n, Y: run.Figures.Joined.Of(memory)[0].Values[row]})
 			g.Points = append(g.Points, analysis.GrowthPoint{Value: n})

@@ -1,16 +1,45 @@
 // Package report shows a result: to a person at a terminal, to a spreadsheet,
 // and as one page that opens in any browser without a network.
+//
+// A file's name begins with what it holds: words_ the sentences, figure_ the
+// drawings, table_ the rows that terminal and page both show, terminal_ and page_
+// what only these do, csv_ the tables for spreadsheets. Numbers are written by
+// format.go.
 package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"plimsoll.dev/plimsoll/internal/analysis"
-	"plimsoll.dev/plimsoll/internal/store"
+	"plimsoll.dev/plimsoll/internal/design"
 )
+
+// runsOf lists a cell's runs, by block.
+func runsOf(result *analysis.Result, cell *analysis.Cell) []*analysis.Run {
+	var runs []*analysis.Run
+	for _, index := range cell.Runs {
+		at := slices.IndexFunc(result.Runs, func(r *analysis.Run) bool { return r.Index == index })
+		if at >= 0 {
+			runs = append(runs, result.Runs[at])
+		}
+	}
+	return runs
+}
+
+// axesOf lists the names of the design's axes.
+func axesOf(result *analysis.Result) []string {
+	var names []string
+	for _, axis := range result.Design.Axes {
+		names = append(names, axis.Parameter)
+	}
+	return names
+}
+
+// variantNumber is the place of a variant in the design, by which it has its colour everywhere.
+func variantNumber(result *analysis.Result, name string) int {
+	return max(0, slices.IndexFunc(result.Design.Variants, func(v design.Variant) bool { return v.Name == name }))
+}
 
 // titleOf is what the scenario calls itself.
 func titleOf(result *analysis.Result) string { return cmp.Or(result.Title, result.Scenario) }
@@ -82,47 +111,22 @@ func tallies(counts map[string]int64, without string) []tally {
 	return list
 }
 
-// reasonWords reads: http-429 × 61, timeout × 12.
-func reasonWords(reasons []tally) string {
-	var words []string
-	for _, r := range reasons {
-		words = append(words, r.Name+" × "+count(r.Count))
-	}
-	return strings.Join(words, ", ")
+// severalRuns says whether the result is of an experiment with repetitions.
+func severalRuns(result *analysis.Result) bool { return len(result.Runs) > 1 && len(result.Cells) > 0 }
+
+// isExperiment says whether there is more to show than the runs one by one.
+func isExperiment(result *analysis.Result) bool {
+	return severalRuns(result) || len(result.Comparisons) > 0 || len(result.Growth) > 0 || len(result.LoadLines) > 0 || len(result.References) > 0 || len(result.Clients) > 0 || result.RunsPlanned > len(result.Runs)
 }
 
-// machineOf is the machine in one line.
-func machineOf(host store.Host) string {
-	var parts []string
-	add := func(known bool, part string) {
-		if known {
-			parts = append(parts, part)
+// primaryFirst parts the comparisons.
+func primaryFirst(result *analysis.Result) (primary, exploratory []*analysis.Comparison) {
+	for _, c := range result.Comparisons {
+		if c.Primary {
+			primary = append(primary, c)
+		} else {
+			exploratory = append(exploratory, c)
 		}
 	}
-	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
-	if host.CPULimit > 0 {
-		cpus = fmt.Sprintf("%s of %d CPUs", brief(significant(host.CPULimit)), host.CPUs)
-	}
-	ram := brief(memory(float64(host.MemoryBytes)))
-	if host.MemoryLimit > 0 && host.MemoryLimit < host.MemoryBytes {
-		ram = brief(memory(float64(host.MemoryLimit))) + " of " + ram
-	}
-	add(host.CPUs > 0, cpus)
-	add(host.CPUModel != "", host.CPUModel)
-	add(host.MemoryBytes > 0, ram)
-	add(host.FileSystem != "", host.FileSystem)
-	add(host.Platform != "", host.Platform)
-	add(host.Virtual != "", host.Virtual)
-	if len(parts) == 0 {
-		return "machine unknown"
-	}
-	return strings.Join(parts, " · ")
-}
-
-// share is the part of n that k is; nothing of nothing is no number.
-func share(k, n int64) string {
-	if n == 0 {
-		return absent
-	}
-	return percent(float64(k) / float64(n))
+	return primary, exploratory
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -110,9 +109,9 @@ func (p *printer) results(run *analysis.Run) {
 		p.section("Nothing was measured.")
 		return
 	}
-	fit(rows)
-	p.line("")
-	p.table(table.Row{"phase", "operation", "n", "rate", "success", "clock", "p50", "p90", "p99", "max"}, rows, "llrrrlrrrr")
+	header := table.Row{"phase", "operation", "n", "rate", "success", "clock", "p50", "p90", "p99", "max"}
+	fit(header, rows, 2)
+	p.table("", header, rows, "llrrrlrrrr")
 }
 
 func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool) table.Row {
@@ -124,32 +123,31 @@ func resultRow(phase *analysis.Phase, operation *analysis.Operation, first bool)
 	if d == nil {
 		return append(row, absent, absent, absent, absent)
 	}
-	return append(row, optional(d.P50), optional(d.P90), optional(d.P99), seconds(d.Max))
+	return append(row, optionalSeconds(d.P50), optionalSeconds(d.P90), optionalSeconds(d.P99), seconds(d.Max))
 }
 
-// fit shortens the names in the first two columns until the rows fit the terminal.
-func fit(rows []table.Row) {
-	widths := [10]int{5, 9, 1, 4, 7, 8, 3, 3, 3, 3}
-	for _, row := range rows {
+// fit shortens the names in the first columns, the longest first, until the rows
+// fit the terminal. Headings, which are rows of one cell, have it to themselves.
+func fit(header table.Row, rows []table.Row, names int) {
+	const least = 5
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row table.Row) bool { return len(row) == 1 })
+	widths := make([]int, len(header))
+	for _, row := range append([]table.Row{header}, rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell.(string)))
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(cell.(string)))
 		}
 	}
 	over := -columns
 	for _, width := range widths {
 		over += width + len(gap)
 	}
-	for over > 0 && max(widths[0], widths[1]) > 5 {
-		longer := 0
-		if widths[1] > widths[0] {
-			longer = 1
-		}
-		widths[longer]--
-		over--
+	for ; over > 0 && slices.Max(widths[:names]) > least; over-- {
+		widths[slices.Index(widths, slices.Max(widths[:names]))]--
 	}
 	for _, row := range rows {
-		row[0] = shorten(row[0].(string), widths[0])
-		row[1] = shorten(row[1].(string), widths[1])
+		for i := range names {
+			row[i] = shorten(row[i].(string), widths[i])
+		}
 	}
 }
 
@@ -199,15 +197,8 @@ func troubleLine(subject string, t trouble) string {
 }
 
 func (p *printer) objectives(run *analysis.Run) {
-	if len(run.Objectives) == 0 {
-		return
-	}
 	var rows []table.Row
 	for _, o := range run.Objectives {
-		value := absent
-		if o.Value != nil {
-			value = quantity(*o.Value, o.Unit, o.Text)
-		}
 		result := p.paint("pass", green)
 		switch {
 		case !o.Held && o.Value == nil:
@@ -215,18 +206,18 @@ func (p *printer) objectives(run *analysis.Run) {
 		case !o.Held:
 			result = p.paint("FAIL", red)
 		}
-		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), value, shorten(oneLine(o.Text), 20), count(o.N)})
+		rows = append(rows, table.Row{result, text.WrapSoft(oneLine(o.Name), 50), objectiveValue(o), shorten(oneLine(o.Text), 20), count(o.N)})
 	}
-	missed, unmeasured := len(missedOf(run)), 0
-	for _, o := range missedOf(run) {
-		if o.Value == nil {
-			unmeasured++
-		}
+	missed := missedOf(run)
+	measured := slices.DeleteFunc(slices.Clone(missed), func(o analysis.Objective) bool { return o.Value == nil })
+	title := "Objectives: all " + held(run)
+	if len(missed) > 0 {
+		title = fmt.Sprintf("Objectives: %d of %d missed", len(measured), len(run.Objectives))
 	}
-	missed -= unmeasured
-	p.section("%s", choose(missed+unmeasured == 0, "Objectives: all "+held(run), fmt.Sprintf("Objectives: %d of %d missed%s", missed, len(run.Objectives),
-		choose(unmeasured > 0, fmt.Sprintf(", %d not measured, which does not count as held", unmeasured), ""))))
-	p.table(table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
+	if unmeasured := len(missed) - len(measured); unmeasured > 0 {
+		title += fmt.Sprintf(", %d not measured, which does not count as held", unmeasured)
+	}
+	p.table(title, table.Row{"", "objective", "value", "bound", "n"}, rows, "llrlr")
 	for _, o := range run.Objectives {
 		if o.Note != "" {
 			p.wrapped("  ", o.Name+": "+o.Note)
@@ -235,15 +226,11 @@ func (p *printer) objectives(run *analysis.Run) {
 }
 
 func (p *printer) usage(run *analysis.Run) {
-	if len(run.Components) == 0 {
-		return
-	}
 	var rows []table.Row
 	for _, u := range run.Components {
 		rows = append(rows, table.Row{shorten(oneLine(u.Component), 40), cpus(u.MeanCPU), cpus(u.MaxCPU), memory(u.MaxRSS), memory(u.EndRSS)})
 	}
-	p.line("")
-	p.table(table.Row{"component", "mean CPUs", "max CPUs", "max RSS", "RSS at end"}, rows, "lrrrr")
+	p.table("", table.Row{"component", "mean CPUs", "max CPUs", "max RSS", "RSS at end"}, rows, "lrrrr")
 }
 
 func (p *printer) notes(warnings []analysis.Warning) {
@@ -266,8 +253,16 @@ func (p *printer) notes(warnings []analysis.Warning) {
 // gap stands between the columns of a table.
 const gap = "  "
 
-// table prints rows; alignment has a letter, l or r, for each column. A row of one cell is a heading over all columns.
-func (p *printer) table(header table.Row, rows []table.Row, alignment string) {
+// table prints rows, if there are any, under their title; alignment has a letter,
+// l or r, for each column. A row of one cell is a heading over all columns.
+func (p *printer) table(title string, header table.Row, rows []table.Row, alignment string) {
+	if len(rows) == 0 {
+		return
+	}
+	p.line("")
+	if title != "" {
+		p.wrapped("", title)
+	}
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: gap, MiddleHorizontal: "─"},
@@ -344,3 +339,32 @@ func (p *printer) paint(s string, as shade) string {
 
 // oneLine makes a text from elsewhere fit to stand in a line of a terminal.
 func oneLine(s string) string { return strings.Join(strings.Fields(plain(s)), " ") }
+
+// logColumns is how wide a line of a log may be; breaking it would make it harder to read.
+const logColumns = 158
+
+// cut keeps the beginning of a text.
+func cut(text string, width int) string {
+	letters := []rune(text)
+	if len(letters) <= width {
+		return text
+	}
+	return string(letters[:width-1]) + "…"
+}
+
+// grown prints what a run observed of objects, and what components said of overload.
+func (p *printer) grown(run *analysis.Run) {
+	if run.Objects == nil {
+		return
+	}
+	var counts []string
+	for _, c := range run.Objects.Counts {
+		counts = append(counts, countWords(c))
+	}
+	p.section("Objects: %s", strings.Join(counts, "; "))
+	var rows []table.Row
+	for _, c := range run.Objects.Complaints {
+		rows = append(rows, table.Row{shorten(oneLine(c.Component), 20), c.Text, count(int64(c.Count)), seconds(c.First), objectsText(c.Objects)})
+	}
+	p.table("What components said of overload", table.Row{"component", "words", "lines", "first after", oneLine(run.Objects.Counts[0].String())}, rows, "llrrr")
+}

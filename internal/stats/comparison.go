@@ -30,20 +30,23 @@ type Comparison struct {
 	// below, from -1 to 1; within blocks if paired, over all pairs of runs if not.
 	CliffsDelta *float64 `json:"cliffsDelta,omitempty"`
 	// Ratios has head over base of every block given, in order; null where there is none.
-	Ratios []*float64 `json:"ratios,omitempty"`
-	// Warnings are sentences for whoever reads the numbers.
-	Warnings []string `json:"warnings,omitempty"`
+	Ratios   []*float64 `json:"ratios,omitempty"`
+	Warnings Warnings   `json:"warnings,omitempty"`
 }
 
-func (c *Comparison) warn(format string, arguments ...any) {
-	c.Warnings = append(c.Warnings, fmt.Sprintf(format, arguments...))
+// Warnings are sentences for whoever reads the numbers.
+type Warnings []string
+
+// Add adds one.
+func (w *Warnings) Add(format string, arguments ...any) {
+	*w = append(*w, fmt.Sprintf(format, arguments...))
 }
 
 // setRatio gives the ratio whose logarithm is known.
 func (c *Comparison) setRatio(logarithm float64) bool {
 	c.Ratio = ratioOf(logarithm)
 	if c.Ratio == nil {
-		c.warn("The values of base and head are too far apart for a ratio.")
+		c.Warnings.Add("The values of base and head are too far apart for a ratio.")
 	}
 	return c.Ratio != nil
 }
@@ -52,7 +55,7 @@ func (c *Comparison) setRatio(logarithm float64) bool {
 func (c *Comparison) setInterval(method string, i interval) {
 	lo, hi := ratioOf(i.lo), ratioOf(i.hi)
 	if lo == nil || hi == nil {
-		c.warn("The ratios differ too much from each other for an interval.")
+		c.Warnings.Add("The ratios differ too much from each other for an interval.")
 		return
 	}
 	c.Method, c.Lo, c.Hi, c.Confidence = method, lo, hi, i.confidence

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -47,7 +46,7 @@ type Growth struct {
 	// Bends is set if the exponent changes, and BendP is the p value of that.
 	Bends    Bend     `json:"bends,omitempty"`
 	BendP    *float64 `json:"bendP,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings Warnings `json:"warnings,omitempty"`
 }
 
 // leastBend is the change of the exponent over the range that is called a bend.
@@ -65,7 +64,7 @@ func LogLog(points []Point) Growth {
 	var g Growth
 	xs := g.keep(&points)
 	if len(xs) < 2 {
-		g.warn("Growth needs at least two different x with a y above zero, and there are %d.", len(xs))
+		g.Warnings.Add("Growth needs at least two different x with a y above zero, and there are %d.", len(xs))
 		return g
 	}
 	half := len(xs)/2 + 1
@@ -74,12 +73,12 @@ func LogLog(points []Point) Growth {
 	g.High = exponentOf(between(points, xs[len(xs)-half], xs[len(xs)-1]))
 	g.describeLine(points)
 	if len(xs) < 3 {
-		g.warn("There are two different x only, through which any curve could pass.")
+		g.Warnings.Add("There are two different x only, through which any curve could pass.")
 	} else {
 		g.findBend(points, xs)
 	}
 	if g.Runs == 1 && g.Exponent.Lo != nil {
-		g.warn("All points are of one run: the interval says how well a line fits them, not how much runs differ.")
+		g.Warnings.Add("All points are of one run: the interval says how well a line fits them, not how much runs differ.")
 	}
 	return g
 }
@@ -118,7 +117,7 @@ func (g *Growth) keep(points *[]Point) []float64 {
 		}
 	}
 	if left := len(*points) - len(kept); left > 0 {
-		g.warn("%d of %d points are missing, zero or negative, and are left out.", left, len(*points))
+		g.Warnings.Add("%d of %d points are missing, zero or negative, and are left out.", left, len(*points))
 	}
 	g.Points, g.Runs, *points = len(kept), len(runs), kept
 	slices.Sort(xs)
@@ -140,7 +139,7 @@ func (g *Growth) describeLine(points []Point) {
 func (g *Growth) findBend(points []Point, xs []float64) {
 	bend, ok := overRuns(points, logarithms, fitBend)
 	if !ok || bend.degreesOfFreedom == 0 {
-		g.warn("There are too few points to tell whether the exponent changes along the range.")
+		g.Warnings.Add("There are too few points to tell whether the exponent changes along the range.")
 		return
 	}
 	// The slope of a parabola changes by twice its coefficient per unit of x.
@@ -157,11 +156,7 @@ func (g *Growth) findBend(points []Point, xs []float64) {
 	if change < 0 {
 		g.Bends = Downwards
 	}
-	g.warn("The exponent changes along the range, so no single one describes it.")
-}
-
-func (g *Growth) warn(format string, arguments ...any) {
-	g.Warnings = append(g.Warnings, fmt.Sprintf(format, arguments...))
+	g.Warnings.Add("The exponent changes along the range, so no single one describes it.")
 }
 
 func exponentOf(points []Point) Estimate {

@@ -10,7 +10,7 @@ type Line struct {
 	Intercept *float64 `json:"intercept,omitempty"`
 	// R2 is the share of the variance that the line explains.
 	R2       *float64 `json:"r2,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings Warnings `json:"warnings,omitempty"`
 }
 
 // Linear fits y = a + b x by least squares. Where the interval of the slope comes
@@ -28,7 +28,7 @@ func Linear(points []Point) Line {
 	l.Points, l.Runs = len(kept), len(runs)
 	slope, ok := overRuns(kept, coordinates, fitLine)
 	if !ok {
-		l.Warnings = append(l.Warnings, "A line needs points at two different x at least.")
+		l.Warnings.Add("A line needs points at two different x at least.")
 		return l
 	}
 	l.Slope = slope.estimate()
@@ -37,7 +37,7 @@ func Linear(points []Point) Line {
 	meanY, _ := meanAndDeviation(ys)
 	l.Intercept, l.R2 = finite(meanY-slope.coefficient*meanX), explained(xs, ys)
 	if l.Runs == 1 && l.Slope.Lo != nil {
-		l.Warnings = append(l.Warnings, "All points are of one run: the interval says how well a line fits them, not how much runs differ.")
+		l.Warnings.Add("All points are of one run: the interval says how well a line fits them, not how much runs differ.")
 	}
 	return l
 }

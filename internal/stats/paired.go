@@ -36,7 +36,7 @@ const fewestPairs = 6
 func Paired(base, head []float64) Comparison {
 	if len(base) != len(head) {
 		c := Comparison{N1: len(base), N2: len(head)}
-		c.warn("There are %d values of the base and %d of the head, so blocks cannot be made of them.", len(base), len(head))
+		c.Warnings.Add("There are %d values of the base and %d of the head, so blocks cannot be made of them.", len(base), len(head))
 		return c
 	}
 	c := Comparison{Ratios: make([]*float64, len(base))}
@@ -58,11 +58,11 @@ func Paired(base, head []float64) Comparison {
 	c.N1, c.N2, c.Pairs = len(differences), len(differences), len(differences)
 	c.CliffsDelta = dominance(differences)
 	if missing := len(base) - c.Pairs; missing > 0 {
-		c.warn("%d of %d blocks lack a value on one side at least, and are left out.", missing, len(base))
+		c.Warnings.Add("%d of %d blocks lack a value on one side at least, and are left out.", missing, len(base))
 	}
 	switch {
 	case c.Pairs == 0:
-		c.warn("There is no block with values on both sides.")
+		c.Warnings.Add("There is no block with values on both sides.")
 	case !positive:
 		c.compareDifferences(differences)
 	default:
@@ -78,14 +78,14 @@ func (c *Comparison) compareLogs(logs []float64) {
 	}
 	switch n := len(logs); {
 	case n == 1:
-		c.warn("There is one block only, so nothing is known about how much blocks differ; %d are needed.", fewestPairs)
+		c.Warnings.Add("There is one block only, so nothing is known about how much blocks differ; %d are needed.", fewestPairs)
 	case n < fewestPairs:
 		c.compareFew(logs)
 	default:
 		c.setInterval("Hodges-Lehmann ratio and Wilcoxon signed-rank interval over blocks", signedRankInterval(averages, n))
 		c.P = finite(signedRankP(logs))
 		if sameEverywhere(logs) {
-			c.warn("All %d blocks have the same ratio: the measure does not vary, and the interval has no width.", n)
+			c.Warnings.Add("All %d blocks have the same ratio: the measure does not vary, and the interval has no width.", n)
 		}
 	}
 }
@@ -94,29 +94,29 @@ func (c *Comparison) compareLogs(logs []float64) {
 func (c *Comparison) compareFew(logs []float64) {
 	n := len(logs)
 	if sameEverywhere(logs) {
-		c.warn("All %d blocks have the same ratio, and they are too few to say how much blocks differ; %d are needed.", n, fewestPairs)
+		c.Warnings.Add("All %d blocks have the same ratio, and they are too few to say how much blocks differ; %d are needed.", n, fewestPairs)
 		return
 	}
 	centre, deviation := meanAndDeviation(logs)
 	half := tQuantile(n-1) * deviation / math.Sqrt(float64(n))
 	c.setRatio(centre) // the interval is about the mean; another centre might lie outside
 	c.setInterval("mean log ratio and Student's interval over blocks", interval{centre - half, centre + half, Level})
-	c.warn("With %d blocks the interval rests on the assumption that the noise is normal, and there is no p value; %d are needed.", n, fewestPairs)
+	c.Warnings.Add("With %d blocks the interval rests on the assumption that the noise is normal, and there is no p value; %d are needed.", n, fewestPairs)
 }
 
 // compareDifferences does what can be done where ratios have no meaning.
 func (c *Comparison) compareDifferences(differences []float64) {
 	if !slices.ContainsFunc(differences, func(d float64) bool { return d != 0 }) {
-		c.warn("Base and head are equal in every block, and zero or negative in some, so there is no ratio.")
+		c.Warnings.Add("Base and head are equal in every block, and zero or negative in some, so there is no ratio.")
 		return
 	}
-	c.warn("Some values are zero or negative, so there is no ratio.")
+	c.Warnings.Add("Some values are zero or negative, so there is no ratio.")
 	if len(differences) < fewestPairs {
-		c.warn("There are %d blocks; a p value needs %d.", len(differences), fewestPairs)
+		c.Warnings.Add("There are %d blocks; a p value needs %d.", len(differences), fewestPairs)
 		return
 	}
 	c.P = finite(signedRankP(differences))
-	c.warn("The p value is that of the differences.")
+	c.Warnings.Add("The p value is that of the differences.")
 }
 
 // dominance is Cliff's delta within pairs: the share of pairs in which the head

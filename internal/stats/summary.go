@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/aclements/go-moremath/stats"
@@ -22,7 +21,7 @@ type Summary struct {
 	StdDev     *float64 `json:"stdDev,omitempty"`
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
-	Warnings   []string `json:"warnings,omitempty"`
+	Warnings   Warnings `json:"warnings,omitempty"`
 }
 
 // Summarise describes values, one per run. With less than 6 runs the median has
@@ -31,22 +30,22 @@ func Summarise(values []float64) Summary {
 	known := sorted(finites(values))
 	s := Summary{N: len(known)}
 	if missing := len(values) - len(known); missing > 0 {
-		s.warn("%d of %d runs gave no value, and are left out.", missing, len(values))
+		s.Warnings.Add("%d of %d runs gave no value, and are left out.", missing, len(values))
 	}
 	if s.N == 0 {
-		s.warn("There are no values.")
+		s.Warnings.Add("There are no values.")
 		return s
 	}
 	mean, deviation := meanAndDeviation(known)
 	s.Median, s.Mean = finite(median(known)), finite(mean)
 	s.Min, s.Max = finite(known[0]), finite(known[s.N-1])
 	if s.N == 1 {
-		s.warn("There is one run only, so nothing is known about how much runs differ.")
+		s.Warnings.Add("There is one run only, so nothing is known about how much runs differ.")
 		return s
 	}
 	s.StdDev = finite(deviation)
 	if s.N < fewestPairs {
-		s.warn("With %d runs there is no interval of the median; %d are needed.", s.N, fewestPairs)
+		s.Warnings.Add("With %d runs there is no interval of the median; %d are needed.", s.N, fewestPairs)
 		return s
 	}
 	sample := benchmath.NewSample(known, &benchmath.DefaultThresholds)
@@ -55,8 +54,32 @@ func Summarise(values []float64) Summary {
 	return s
 }
 
-func (s *Summary) warn(format string, arguments ...any) {
-	s.Warnings = append(s.Warnings, fmt.Sprintf(format, arguments...))
+// Spread is the wider half of the median's interval, as a share of the median;
+// false says that there is none.
+func (s Summary) Spread() (share float64, known bool) {
+	if s.Median == nil || s.Lo == nil || s.Hi == nil || *s.Median == 0 {
+		return 0, false
+	}
+	return math.Max(*s.Hi-*s.Median, *s.Median-*s.Lo) / math.Abs(*s.Median), true
+}
+
+// Mean is that of the finite ones among values; NaN if there are none.
+func Mean(values []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, x := range values {
+		if isFinite(x) {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / n
+}
+
+// Median is that of the finite ones among values; NaN if there are none.
+func Median(values []float64) float64 {
+	if values = sorted(finites(values)); len(values) > 0 {
+		return median(values)
+	}
+	return math.NaN()
 }
 
 // meanAndDeviation are the mean and the sample standard deviation; the latter is

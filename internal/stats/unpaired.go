@@ -25,10 +25,10 @@ func Unpaired(base, head []float64) Comparison {
 	b, h := finites(base), finites(head)
 	c := Comparison{N1: len(b), N2: len(h)}
 	if missing := len(base) + len(head) - len(b) - len(h); missing > 0 {
-		c.warn("%d of %d runs gave no value, and are left out.", missing, len(base)+len(head))
+		c.Warnings.Add("%d of %d runs gave no value, and are left out.", missing, len(base)+len(head))
 	}
 	if len(b) == 0 || len(h) == 0 {
-		c.warn("There are no values on one side at least.")
+		c.Warnings.Add("There are no values on one side at least.")
 		return c
 	}
 	c.CliffsDelta = CliffsDelta(b, h)
@@ -37,7 +37,7 @@ func Unpaired(base, head []float64) Comparison {
 		c.P = mannWhitney(b, h)
 	}
 	if slices.Min(b) <= 0 || slices.Min(h) <= 0 {
-		c.warn("Some values are zero or negative, so there is no ratio.")
+		c.Warnings.Add("Some values are zero or negative, so there is no ratio.")
 		return c
 	}
 	logs := logRatios(b, h)
@@ -50,7 +50,7 @@ func Unpaired(base, head []float64) Comparison {
 	}
 	c.setInterval("Hodges-Lehmann ratio and Mann-Whitney interval over runs", interval{logs[k-1], logs[len(logs)-k], confidence})
 	if sameEverywhere(logs) {
-		c.warn("The values do not vary on either side, and the interval has no width.")
+		c.Warnings.Add("The values do not vary on either side, and the interval has no width.")
 	}
 	return c
 }
@@ -70,14 +70,14 @@ func mannWhitney(base, head []float64) *float64 {
 func (c *Comparison) welch(base, head []float64) {
 	const fewest = 4
 	if len(base) < 2 || len(head) < 2 {
-		c.warn("There is one run only on one side, so nothing is known about how much runs differ; %d on each side are needed.", fewest)
+		c.Warnings.Add("There is one run only on one side, so nothing is known about how much runs differ; %d on each side are needed.", fewest)
 		return
 	}
 	m1, s1 := meanAndDeviation(logsOf(base))
 	m2, s2 := meanAndDeviation(logsOf(head))
 	v1, v2 := s1*s1/float64(len(base)), s2*s2/float64(len(head))
 	if v1+v2 == 0 {
-		c.warn("The values do not vary, and are too few to say how much runs differ; %d on each side are needed.", fewest)
+		c.Warnings.Add("The values do not vary, and are too few to say how much runs differ; %d on each side are needed.", fewest)
 		return
 	}
 	// The smaller of the two degrees of freedom is Welch's lower bound; his
@@ -85,7 +85,7 @@ func (c *Comparison) welch(base, head []float64) {
 	half := tQuantile(min(len(base), len(head))-1) * math.Sqrt(v1+v2)
 	c.setRatio(m2 - m1)
 	c.setInterval("mean log ratio and Welch's interval over runs", interval{m2 - m1 - half, m2 - m1 + half, Level})
-	c.warn("With %d and %d runs the interval rests on the assumption that the noise is normal, and there is no p value; %d on each side are needed.",
+	c.Warnings.Add("With %d and %d runs the interval rests on the assumption that the noise is normal, and there is no p value; %d on each side are needed.",
 		len(base), len(head), fewest)
 }
 
@@ -96,12 +96,7 @@ func CliffsDelta(base, head []float64) *float64 {
 	sum := 0
 	for _, b := range base {
 		for _, h := range head {
-			switch {
-			case h > b:
-				sum++
-			case h < b:
-				sum--
-			}
+			sum += sign(h - b)
 		}
 	}
 	return finite(float64(sum) / (float64(len(base)) * float64(len(head))))

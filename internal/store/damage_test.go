@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"plimsoll.dev/plimsoll/internal/record"
 )
 
@@ -30,7 +28,7 @@ func readAll(t *testing.T, dir string) (run *Run, counters, histograms int) {
 	run, err := openRun(dir)
 	must(t, err)
 	run.Counters(func(record.Interval) { counters++ })
-	run.Histograms(func(record.Interval, Clock) *hdrhistogram.Histogram { histograms++; return nil })
+	run.Seconds(func(record.Interval, Clock, Second) error { histograms++; return nil })
 	return run, counters, histograms
 }
 
@@ -261,7 +259,7 @@ func FuzzReaders(f *testing.F) {
 			}
 		})
 		h := record.NewHistogram()
-		run.Histograms(func(record.Interval, Clock) *hdrhistogram.Histogram { return h })
+		run.Seconds(func(_ record.Interval, _ Clock, s Second) error { return s.AddTo(h) })
 	})
 }
 

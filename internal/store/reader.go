@@ -157,18 +157,6 @@ func (r *Run) Counters(each func(record.Interval)) {
 	})
 }
 
-// Histograms adds every second's histogram of every series to the one that
-// into gives for its series, second and clock; for those that into has no use
-// for, it gives nil. What cannot be read is skipped and becomes damage.
-func (r *Run) Histograms(into func(record.Interval, Clock) *hdrhistogram.Histogram) {
-	r.Seconds(func(i record.Interval, clock Clock, second Second) error {
-		if h := into(i, clock); h != nil {
-			return second.AddTo(h)
-		}
-		return nil
-	})
-}
-
 // Second is the times of one second of a series on one clock. It is valid only
 // during the call that it is handed to.
 type Second struct{ decoder *decoder }

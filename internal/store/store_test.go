@@ -187,10 +187,10 @@ type timesKey struct {
 
 func readTimes(run *Run) map[timesKey]*hdrhistogram.Histogram {
 	times := map[timesKey]*hdrhistogram.Histogram{}
-	run.Histograms(func(i record.Interval, clock Clock) *hdrhistogram.Histogram {
+	run.Seconds(func(i record.Interval, clock Clock, s Second) error {
 		h := record.NewHistogram()
 		times[timesKey{i.Phase, i.Op, i.Timing, i.Outcome, i.Second, clock}] = h
-		return h
+		return s.AddTo(h)
 	})
 	return times
 }
