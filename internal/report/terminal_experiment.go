@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -194,19 +195,25 @@ func (p *printer) tries(result *analysis.Result) {
 func (p *printer) references(result *analysis.Result) {
 	var rows []table.Row
 	for _, r := range referenceRows(result) {
-		ours := table.Row{"  " + shorten(oneLine(r.Where), 24), "", r.Ours, string(r.Agreement), ""}
-		if r.First {
-			head := table.Row{text.WrapSoft(oneLine(r.Words), 26), text.WrapSoft(oneLine(r.Text), 12), "", "", text.WrapHard(oneLine(r.Source), 20)}
-			if r.Span == 1 {
-				head[2], head[3], ours = ours[2], ours[3], nil
-			}
-			rows = append(rows, head)
+		words, source := oneLine(r.Words), oneLine(r.Source)
+		switch {
+		case r.Span == 1:
+			rows = append(rows, table.Row{text.WrapSoft(words, 26), text.WrapSoft(oneLine(r.Text), 12), r.Ours, string(r.Agreement), text.WrapHard(source, 20)})
+			continue
+		case r.First:
+			rows = append(rows, table.Row{text.WrapSoft(words+" · published "+oneLine(r.Text)+" · "+source, columns)})
 		}
-		if ours != nil {
-			rows = append(rows, ours)
-		}
+		rows = append(rows, table.Row{"  " + shorten(withoutParameters(result, r.Where), 30), "", r.Ours, string(r.Agreement), ""})
 	}
 	p.table("Published figures, and ours", table.Row{"statement", "published", "ours", "", "source"}, rows, "llrll")
+}
+
+// withoutParameters turns "vai (cluster = local, objects = 100)" into "vai (local, 100)".
+func withoutParameters(result *analysis.Result, where string) string {
+	for _, axis := range result.Design.Axes {
+		where = strings.ReplaceAll(where, axis.Parameter+" = ", "")
+	}
+	return oneLine(where)
 }
 
 // objectivesOver says in how many runs each objective held.
