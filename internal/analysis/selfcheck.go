@@ -84,14 +84,8 @@ func (r *Run) checkStreams(phase *Phase) {
 	}
 }
 
-// checkCPU asks whether there was CPU left for the target, and for plimsoll.
-func (r *Run) checkCPU() {
-	host := r.Environment.Host
-	cpus := float64(host.CPUs)
-	if host.CPULimit > 0 {
-		cpus = min(cpus, host.CPULimit)
-	}
-	own, others := 0.0, 0.0
+// cpus is how many CPUs plimsoll used on average, and how many the components of the target.
+func (r *Run) cpus() (own, others float64) {
 	for _, usage := range r.Components {
 		if usage.Component == generator {
 			own = usage.MeanCPU
@@ -99,14 +93,35 @@ func (r *Run) checkCPU() {
 			others += usage.MeanCPU
 		}
 	}
+	return own, others
+}
+
+const (
+	shortOfCPUWhy  = "plimsoll was short of CPU: it sends requests and sees answers that much later, which is in all times, also those of closed loops, whose lag does not show it"
+	shortOfCPUMend = "give it a CPU of its own, lower the load, or stop what else runs on the machine"
+)
+
+// shortOfCPU says whether plimsoll's threads waited for a CPU longer than they ran.
+func (r *Run) shortOfCPU() bool {
+	own, _ := r.cpus()
+	return r.waiting > longWaits && r.waiting > own
+}
+
+// checkCPU asks whether there was CPU left for the target, and for plimsoll.
+func (r *Run) checkCPU() {
+	host := r.Environment.Host
+	cpus := float64(host.CPUs)
+	if host.CPULimit > 0 {
+		cpus = min(cpus, host.CPULimit)
+	}
+	own, others := r.cpus()
 	if r.pausing > longPauses {
 		r.Warnings.add(generator, fmt.Sprintf("its garbage collector stopped plimsoll for %.1f %% of the time", r.pausing*100),
 			"an operation that ends in a pause seems to take longer than it did", "lower the load, or the number of clients")
 	}
-	if r.waiting > longWaits && r.waiting > own {
+	if r.shortOfCPU() {
 		r.Warnings.add(generator, fmt.Sprintf("its threads waited for a CPU longer than they ran: %.2f of them waited on average, and %.2f ran", r.waiting, own),
-			"plimsoll was short of CPU: it sends requests and sees answers that much later, which is in all times, also those of closed loops, whose lag does not show it",
-			"give it a CPU of its own, lower the load, or stop what else runs on the machine")
+			shortOfCPUWhy, shortOfCPUMend)
 	}
 	switch {
 	case cpus == 0 || r.measured().end == 0:

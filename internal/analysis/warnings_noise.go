@@ -18,7 +18,7 @@ const (
 
 // noiseIn warns, once of each kind, of what makes a difference come up by chance.
 func noiseIn(runs []*Run, groups []*group) []Warning {
-	return slices.Concat(shortPhases(runs), wideSpreads(groups), busyHost(runs))
+	return slices.Concat(shortPhases(runs), wideSpreads(groups), busyHost(runs), shortOfCPU(runs))
 }
 
 func shortPhases(runs []*Run) []Warning {
@@ -114,6 +114,19 @@ func busyHost(runs []*Run) []Warning {
 	return []Warning{{
 		"machine", what, "they take CPU time from what is measured, at times that nobody chose: times are too long, and differ from run to run",
 		"stop what else runs on the machine, and run again",
+	}}
+}
+
+// shortOfCPU tells of several runs what each of them tells of itself.
+func shortOfCPU(runs []*Run) []Warning {
+	short := slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return !r.shortOfCPU() })
+	if len(runs) == 1 || len(short) == 0 {
+		return nil
+	}
+	worst := slices.MaxFunc(short, func(a, b *Run) int { return cmp.Compare(a.waiting, b.waiting) })
+	return []Warning{{
+		generator, fmt.Sprintf("its threads waited for a CPU longer than they ran in %d of %d runs, most in run %d: %.2f of them waited on average", len(short), len(runs), worst.Index, worst.waiting),
+		shortOfCPUWhy, shortOfCPUMend,
 	}}
 }
 

@@ -3,6 +3,8 @@ package follow
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
@@ -136,8 +138,8 @@ func TestPageOfAList(t *testing.T) {
 func TestTornProtobufIsAnError(t *testing.T) {
 	whole := event(t, "ADDED", pod("one", core.PodRunning, core.ConditionTrue))
 	for n := range len(whole) {
-		if _, o, err := readEvent(pods, whole[:n]); err == nil {
-			t.Fatalf("the first %d bytes of %d give %+v", n, len(whole), o)
+		if _, o, err := readEvent(pods, whole[:n]); err == nil || errors.Is(err, io.EOF) {
+			t.Fatalf("the first %d bytes of %d give %+v, %v", n, len(whole), o, err)
 		}
 	}
 	if _, _, err := readEvent(pods, []byte(`{"type":"ADDED"}`)); err == nil {

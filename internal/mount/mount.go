@@ -47,17 +47,27 @@ func Of(ctx context.Context, path string) (Mount, error) {
 		return Mount{}, fmt.Errorf("find out what %s is mounted on: %w", path, err)
 	}
 	m := holding(resolved, number, all)
-	if m.Device == "/dev/root" || strings.HasPrefix(m.Device, "/dev/mapper/") {
-		// The kernel's own name for it, which its figures of disks have too.
-		if link, err := os.Readlink("/sys/dev/block/" + number); err == nil {
-			m.Device = "/dev/" + filepath.Base(link)
-		}
-	}
+	m.Device = kernelName(m.Device, number)
 	m.Guest = guest(ctx)
 	if disk, err := wholeDisk(number); err == nil {
 		m.Cache, m.Model = read(disk, "queue/write_cache"), read(disk, "device/model")
 	}
 	return m, nil
+}
+
+// kernelName is the kernel's own name for a device, which its figures of disks have too.
+func kernelName(device, number string) string {
+	switch {
+	case device == "/dev/root":
+		if link, err := os.Readlink("/sys/dev/block/" + number); err == nil {
+			return "/dev/" + filepath.Base(link)
+		}
+	case strings.HasPrefix(device, "/dev/mapper/"): // by its link, as the number of btrfs is of no device
+		if resolved, err := filepath.EvalSymlinks(device); err == nil {
+			return resolved
+		}
+	}
+	return device
 }
 
 // Below gives the points of what is mounted on dir and in it, in the order of mounting.
@@ -89,7 +99,11 @@ func DiskNumber(folder string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is on no block device; it may be memory, or a network's", folder)
 	}
-	return read(disk, "dev"), nil
+	whole, err := os.ReadFile(filepath.Join(disk, "dev"))
+	if err != nil {
+		return "", fmt.Errorf("find out the number of the disk that %s is on: %w", folder, err)
+	}
+	return strings.TrimSpace(string(whole)), nil
 }
 
 // line is one of the kernel's table of mounts.

@@ -89,7 +89,7 @@ func estimate(spec *v1.Spec) Estimate {
 			switch each := max(float64(requests)/pace(phase), float64(bytes)/bytesPerSecond); {
 			case took == 0:
 				took = seconds(float64(operations)*each) + thinking(phase)
-			case operations == 0:
+			case operations == 0 && phase.Load.Closed != nil:
 				operations = within(took, each, phase)
 			}
 			longest = max(longest, took)

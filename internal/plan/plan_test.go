@@ -333,12 +333,13 @@ func TestTheEstimateOfALoopThatIsBoundByTime(t *testing.T) {
 		load, operation string
 		want            int64
 	}{
-		{"clients: 4, duration: 10s", "get: {resource: configmaps, namespace: ns, count: 10}", 10 * requestsPerSecond},
-		{"clients: 4, duration: 10s, think: 1s", "get: {resource: configmaps, namespace: ns, count: 10}", 40},
-		{"clients: 4, duration: 10s", "watch: {resource: configmaps, namespace: ns}", 4},
+		{"closed: {clients: 4, duration: 10s}", "get: {resource: configmaps, namespace: ns, count: 10}", 10 * requestsPerSecond},
+		{"closed: {clients: 4, duration: 10s, think: 1s}", "get: {resource: configmaps, namespace: ns, count: 10}", 40},
+		{"closed: {clients: 4, duration: 10s}", "watch: {resource: configmaps, namespace: ns}", 4},
+		{"open: {rate: 1/m, duration: 30s}", "get: {resource: configmaps, namespace: ns, count: 10}", 0}, // too few to come to one
 	} {
 		experiment, err := Load("minimal.yaml", []byte(strings.NewReplacer(
-			"clients: 1, iterations: 1", row.load, "get: {resource: configmaps, namespace: ns, count: 10}", row.operation).Replace(minimal)), nil)
+			"closed: {clients: 1, iterations: 1}", row.load, "get: {resource: configmaps, namespace: ns, count: 10}", row.operation).Replace(minimal)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

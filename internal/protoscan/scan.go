@@ -83,7 +83,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // else what the body is not.
 func (r *Reader) fault(err, otherwise error) error {
 	switch {
-	case !errors.Is(err, errTorn):
+	case !errors.Is(err, errTorn) && err != io.EOF: // which is the end of the body within a message
 		return err
 	case r.err != nil && r.err != io.EOF:
 		return r.err

@@ -372,15 +372,16 @@ func (t timesTable) terminalRows() []table.Row {
 func (t timesTable) gainRows() []table.Row {
 	var rows []table.Row
 	for _, place := range t.Places {
+		headed := place.Where == ""
 		for _, r := range place.Rows {
 			if r.Mean.Value == nil {
 				continue
 			}
-			where := r.Variant
-			if place.Where != "" {
-				where += " (" + place.Where + ")"
+			if !headed {
+				rows = append(rows, table.Row{oneLine(place.Where)})
+				headed = true
 			}
-			rows = append(rows, table.Row{shorten(oneLine(where), 42), r.Mean.String(), r.Slowest.String(), r.Fastest.String()})
+			rows = append(rows, table.Row{choose(place.Where != "", "  ", "") + shorten(oneLine(r.Variant), 40), r.Mean.String(), r.Slowest.String(), r.Fastest.String()})
 		}
 	}
 	return rows

@@ -258,7 +258,7 @@ func groupSentence(group []*analysis.Comparison) string {
 
 // tallyWhere reads: better in 3 of 4 (objects = 1000; …), inconclusive in 1 of 4 (objects = 8000).
 func tallyWhere(group []*analysis.Comparison) string {
-	const most = 4
+	const most, longest = 4, 120 // what more is said, the table says better
 	var parts []string
 	for _, verdict := range verdictOrder {
 		var at []string
@@ -274,10 +274,10 @@ func tallyWhere(group []*analysis.Comparison) string {
 		if len(at) == len(group) {
 			places = choose(len(group) == 2, "in both", fmt.Sprintf("in all %d", len(group)))
 		}
-		if len(at) > most {
-			at = append(at[:most-1], "…")
+		if named := strings.Join(at, "; "); len(at) <= most && len(named) <= longest {
+			places += " (" + named + ")"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s (%s)", verdict, places, strings.Join(at, "; ")))
+		parts = append(parts, fmt.Sprintf("%s %s", verdict, places))
 	}
 	return strings.Join(parts, ", ")
 }

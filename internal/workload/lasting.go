@@ -12,25 +12,27 @@ const LastEvents = 250 * time.Millisecond
 // Outlast gives a lasting operation a context that ends with ctx; a little
 // later, if that is because the phase is over.
 func Outlast(ctx context.Context) (context.Context, context.CancelCauseFunc) {
-	return outlive(ctx, func() time.Duration {
-		if errors.Is(context.Cause(ctx), ErrOver) {
-			return LastEvents
+	return outlive(ctx, func() (time.Duration, error) {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, ErrOver) {
+			return LastEvents, cause
 		}
-		return 0
+		return 0, cause
 	})
 }
 
-// Outlive gives a context that ends a while after ctx does.
+// Outlive gives a context that ends a while after ctx does, and is then just cancelled: what it cuts short has no other cause.
 func Outlive(ctx context.Context, while time.Duration) (context.Context, context.CancelCauseFunc) {
-	return outlive(ctx, func() time.Duration { return while })
+	return outlive(ctx, func() (time.Duration, error) { return while, nil })
 }
 
-// outlive asks, when ctx is done, how long the context it gives goes on.
-func outlive(ctx context.Context, while func() time.Duration) (context.Context, context.CancelCauseFunc) {
+// outlive asks, when ctx is done, how long the context it gives goes on, and what it ends of.
+func outlive(ctx context.Context, while func() (time.Duration, error)) (context.Context, context.CancelCauseFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		Sleep(longer, while())
-		cancel(context.Cause(ctx))
+		longest, cause := while()
+		Sleep(longer, longest)
+		cancel(cause)
 	})
 	return longer, func(cause error) {
 		stop()

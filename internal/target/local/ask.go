@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -20,17 +18,19 @@ func await(ctx context.Context, client *http.Client, url string) error {
 	return retry(ctx, func(ctx context.Context) error { return probe(ctx, client, url) })
 }
 
-// retry tries until it works; the error is the last one.
+// retry tries until it works, with a pause after each try; the error is the last one.
 func retry(ctx context.Context, try func(context.Context) error) error {
-	var last error
-	err := wait.PollUntilContextCancel(ctx, awaitInterval, true, func(ctx context.Context) (bool, error) {
-		last = try(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("%w; at last: %w", context.Cause(ctx), last)
+	for {
+		last := try(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; at last: %w", context.Cause(ctx), last)
+		case <-time.After(awaitInterval):
+		}
 	}
-	return nil
 }
 
 // probe asks a URL for a 200.
