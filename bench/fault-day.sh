@@ -132,7 +132,7 @@ each_verb() {
 	"$1" up "$plimsoll" up small.yaml
 	"$1" report "$plimsoll" report whole
 	"$1" compare "$plimsoll" compare whole
-	"$1" export "$plimsoll" export whole -o export.csv
+	"$1" export "$plimsoll" export whole --by time -o export.csv
 	"$1" query "$plimsoll" query whole up
 	"$1" doctor "$plimsoll" doctor --disk "$scratch"
 	"$1" calibrate "$plimsoll" calibrate
@@ -194,7 +194,7 @@ forbidden() {
 	mkdir -p small
 	mount --bind whole small
 	mount -o remount,bind,ro small
-	for verb in "report small" "compare small" "query small up" "export small -o small/x.csv" "run --resume small" "run small.yaml -o small/new"; do
+	for verb in "report small" "compare small" "query small up" "export small --by time -o small/x.csv" "run --resume small" "run small.yaml -o small/new"; do
 		status=0
 		# shellcheck disable=SC2086
 		timeout 60 "$plimsoll" $verb </dev/null >out 2>err || status=$?
@@ -232,7 +232,7 @@ damage() {
 		2) head -c 64 /dev/urandom | dd of="$file" bs=1 seek=$((size > 64 ? RANDOM * (size - 64) / 32768 : 0)) conv=notrunc status=none ;;
 		3) rm "$file" ;;
 		esac
-		for verb in "report broken" "compare broken" "query broken up" "export broken -o export.csv" "plan broken/scenario.yaml"; do
+		for verb in "report broken" "compare broken" "query broken up" "export broken --by time -o export.csv" "plan broken/scenario.yaml"; do
 			status=0
 			# shellcheck disable=SC2086
 			timeout 60 "$plimsoll" $verb </dev/null >out 2>err || status=$?

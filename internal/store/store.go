@@ -128,16 +128,17 @@ func Open(dir string) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, runsDir)); err != nil {
-		if _, err := os.Stat(dir); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("there is no results directory %s: %w", dir, fs.ErrNotExist)
-			}
-			return nil, fmt.Errorf("open results: %w", err)
-		}
-		return nil, fmt.Errorf("open %s: %w: it has no folder %s", dir, ErrNotResults, runsDir)
+	_, err = os.Stat(filepath.Join(dir, runsDir))
+	switch {
+	case err == nil:
+		return &Results{Dir: dir}, nil
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("open results: %w", err)
 	}
-	return &Results{Dir: dir}, nil
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no results directory %s: %w", dir, fs.ErrNotExist)
+	}
+	return nil, fmt.Errorf("open %s: %w: it has no folder %s", dir, ErrNotResults, runsDir)
 }
 
 // Path is the path of one of the experiment's own files.
