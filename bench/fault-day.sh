@@ -89,7 +89,7 @@ readable() {
 	*) [ "$complete" -eq 0 ] && [ "$status" -eq 1 ] && [ -s err ] || fault "$1: report exits with $status: $(tail -n 1 err)" ;;
 	esac
 	[ "$complete" -gt 0 ] || return 0
-	reported=$(grep -c '"complete": true' out || true)
+	reported=$(grep -c '"status": "complete"' out || true)
 	[ "$reported" -ge "$complete" ] || fault "$1: of $complete complete runs $reported are in the report"
 }
 
@@ -123,6 +123,7 @@ seconds_of() {
 
 say "one experiment that nothing happens to"
 "$plimsoll" run small.yaml --repetitions 2 -o whole >out 2>err || { tail -n 5 err >&2; exit 1; }
+readable "nothing happened" whole
 (cd whole && find runs -type f -exec sha256sum {} +) >whole.sums
 
 # each_verb DO: calls DO VERB COMMAND... for each verb.
@@ -175,7 +176,7 @@ end_often() {
 # A disk that is full after so many KiB, from nothing to enough.
 full() {
 	local size status
-	for size in 64 512 2048 8192 16384 32768 65536; do
+	for size in 64 512 2048 8192 16384 65536 131072 196608 262144 524288; do
 		mkdir -p small
 		mount -t tmpfs -o "size=${size}k" tmpfs small
 		say "results on a disk of $size KiB"

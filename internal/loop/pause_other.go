@@ -1,7 +1,0 @@
-//go:build !linux
-
-package loop
-
-import "time"
-
-func pause(d time.Duration) { time.Sleep(d) }
